@@ -119,7 +119,7 @@ def sides_of(text: str) -> list[Value]:
 
 
 def ends_at(text: str) -> Value | None:
-    """The value at which a solution ends: in its last box, else after an "is" or "gives" at its end, else in its last equality; None if there is none."""
+    """The value at which a solution ends, or None: in its last box, else after an "is" or "gives" at its end, else in its last equality."""
     boxes = boxed_answers(text)
     if boxes:
         return value_of_side(_unboxed(without_layout(boxes[-1])))

@@ -55,7 +55,7 @@ def with_characters(data: bytes) -> tuple[bytes, list[str]]:
 
 
 def _split(data: bytes) -> tuple[bytes, bytes, bytes]:
-    """The file up to its DOCTYPE, the declarations within the DOCTYPE, and the rest. Without a usable DOCTYPE, the first two parts are empty."""
+    """The file up to its DOCTYPE, the declarations within it, and the rest. Without a usable DOCTYPE, the first two parts are empty."""
     start = data.find(b"<!DOCTYPE")
     end = data.find(b">", start)
     if start < 0 or end < 0 or 0 <= data.find(b"<article") < start:

@@ -72,7 +72,7 @@ class _Found:
 def find_visuals(pdf: Pdf, options: ParseOptions) -> tuple[Visual, ...]:
     """The document's visuals in page order, with unique labels.
 
-    The limits of the search count objects on the pages, not time, so the result does not depend on the load of the machine. If MAX_VISUALS or
+    The limits of the search count objects on the pages, not time, so the result does not depend on the machine's load. If MAX_VISUALS or
     MAX_WORK is reached, the last entry is a page whose caption names the pages that may have more.
 
     Raises:

@@ -71,7 +71,7 @@ def mark_abstention(
     question: str, reference: str, given: str, model: Model | None, role: str
 ) -> Outcome[Marked]:
     """Decide whether `given` says that the question has no answer, as `reference` does. Code decides if `given` abstains, states the same
-    as `reference`, or has a number, date or name that neither the question nor `reference` has. Otherwise `model` decides, as in `mark_answer`.
+    as `reference`, or has a number, date or name that is in neither the question nor `reference`. Else `model` decides (`mark_answer`).
     """
     if abstained(given):
         return Outcome(Marked(True, Decided.UNKNOWN, "it says that there is no answer"))

@@ -95,7 +95,7 @@ class ProblemWork:
 
 
 def with_diagram(latex: str, tikz_code: str) -> str:
-    """`latex` with the diagram at its mark. Without a mark, it is put before the options; without options, before the solution; else at the end.
+    """`latex` with the diagram at its mark. Without a mark, it is put before the options, else before the solution, else at the end.
 
     `latex` is returned unchanged if it has a diagram already.
     """

@@ -105,7 +105,7 @@ class AcrossStage(stage.JournaledStage):
         return across.Member(self.corpus.document(name), found.lines, spans)
 
     def proved(self, step: Validate, members: list[across.Member]) -> Judged:
-        """The verdict on the answers from all documents and from all but one. With a verdict, `failure` names a document that is not needed."""
+        """The verdict on the answers from all documents and from all but one. If one is not needed, `failure` names it."""
         own = self.work.context.view.document.id
         needed = list(dict.fromkeys(one.document_id or own for one in step.candidate.evidence))
         taken = [one for one in members if one.document.id in needed]

@@ -125,7 +125,7 @@ _LEAST_OUTPUT = {Role.GENERATOR: 400, Role.VALIDATOR: 400, Role.ANSWERER: 400, R
 def staged_of(
     scenario: corpus_options.ScenarioConfig, mode: Mode, target_count: int, document_id: str
 ) -> dict[corpus_options.Staged, int]:
-    """The wanted numbers of unanswerable questions, by kind, and of cross-document questions. They are a part of the target, never all of it.
+    """The wanted numbers of unanswerable questions, by kind, and of cross-document questions. They are a part of the target, not all of it.
 
     `apportioned` rounds the shares.
     """

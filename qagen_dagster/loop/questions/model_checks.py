@@ -201,7 +201,7 @@ def judge(
     guess: str = "",
 ) -> Judged | Controlled:
     """Let the validator judge the current candidate, and apply the controls if it passes. With the scenario's text control, the validator
-    checks that the question needs a picture. It judges the question's type by `rule`; if that is None, by the rule of the type, and only if the
+    checks that the question needs a picture. It judges the question's type by `rule`; if that is None, by the type's rule, and only if the
     scenario's mix counts types. Raises ModelError.
 
     `found` has the validator's blind answer, `compared` its comparison, and `guess` its answer without the document; the validator is asked
