@@ -7,10 +7,12 @@ addresses by http or https are allowed, and configured private addresses.
 
 import re
 import socket
+import ssl
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from types import SimpleNamespace
 from urllib.parse import quote
@@ -278,11 +280,22 @@ def _read(response: httpx.Response, limit: int) -> Page:
     return Page(str(response.url), media_type, bytes(body))
 
 
+@cache
+def _certificates() -> ssl.SSLContext:
+    """What clients trust. Reading it takes 25 ms, more than the rest of a client."""
+    return httpx.create_ssl_context(trust_env=False)
+
+
 class _CheckedTransport(httpx.HTTPTransport):
     """Connects to the checked address, even if the host name now resolves to another address."""
 
     def __init__(self, policy: AddressPolicy) -> None:
-        super().__init__(trust_env=False, limits=httpx.Limits(max_keepalive_connections=0), retries=0)
+        super().__init__(
+            verify=_certificates(),
+            trust_env=False,
+            limits=httpx.Limits(max_keepalive_connections=0),
+            retries=0,
+        )
         self._policy = policy
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:

@@ -215,7 +215,6 @@ def _make_rows(connection: duckdb.DuckDBPyConnection, documents: Sequence[Embedd
     chunks = [(number, chunk) for number, document in enumerate(documents) for chunk in document.chunks]
     words = [bag for document in documents for bag in document.words]
     vectors = np.concatenate([document.vectors for document in documents if document.chunks])
-    rows = np.arange(len(chunks))
     counted = [(row, word, times) for row, bag in enumerate(words) for word, times in bag.items()]
     table = np.array(counted, dtype=np.int64).reshape(-1, 3)
     arrays: dict[str, dict[str, Any]] = {
@@ -225,7 +224,7 @@ def _make_rows(connection: duckdb.DuckDBPyConnection, documents: Sequence[Embedd
             "text_sha256": np.array([document.text_sha256 for document in documents], dtype=object),
         },
         "fresh_chunks": {
-            "row": rows,
+            "row": np.arange(len(chunks)),
             "document": _integers(number for number, _ in chunks),
             "number": _integers(chunk.number for _, chunk in chunks),
             "start_at": _integers(chunk.start for _, chunk in chunks),
@@ -233,21 +232,17 @@ def _make_rows(connection: duckdb.DuckDBPyConnection, documents: Sequence[Embedd
             "start_line": _integers(chunk.start_line for _, chunk in chunks),
             "end_line": _integers(chunk.end_line for _, chunk in chunks),
             "length": _integers(bag.total() for bag in words),
+            "vector": np.fromiter(vectors, dtype=object),  # planning takes long with a column for each dimension
         },
         "fresh_words": {
             "row": np.ascontiguousarray(table[:, 0]),
             "word": np.ascontiguousarray(table[:, 1]),
             "times": np.ascontiguousarray(table[:, 2].astype(np.int32)),
         },
-        "fresh_vectors": {
-            "row": rows,
-            **{f"c{n}": np.ascontiguousarray(vectors[:, n]) for n in range(vectors.shape[1])},
-        },
     }
     for name, columns in arrays.items():
         connection.register(name, columns)
-    names = ", ".join(f"c{n}" for n in range(vectors.shape[1]))
-    connection.execute(sql("fresh").format(columns=names))
+    connection.execute(sql("fresh"))
     for name in arrays:
         connection.unregister(name)
 

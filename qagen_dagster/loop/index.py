@@ -172,7 +172,7 @@ def _unchanged(
 
 def _shard(job: _Job, number: int, entries: Sequence[IndexEntry]) -> tuple[list[IndexedDocument], list[str]]:
     """Bring one shard up to date. Returns its documents, and the ids of the documents that were embedded now."""
-    with tempfile.TemporaryDirectory() as folder, _local(job.store, [job.key(number)]) as files:
+    with _local(job.store, [job.key(number)]) as files:
         stored = _stored(job, number, files)
         old = files[0] if stored else None
         kept = {e.id: stored[e.id][1] for e in entries if stored.get(e.id, ("", 0))[0] == e.text_sha256}
@@ -188,9 +188,10 @@ def _shard(job: _Job, number: int, entries: Sequence[IndexEntry]) -> tuple[list[
         if not chunked and not kept:
             job.store.remove(job.key(number))
         elif chunked or set(kept) != set(stored):
-            target = Path(folder) / "shard.parquet"
-            write_shard(target, old if kept else None, kept, chunked)
-            job.store.write_bytes(job.key(number), target.read_bytes())
+            with tempfile.TemporaryDirectory() as folder:
+                target = Path(folder) / "shard.parquet"
+                write_shard(target, old if kept else None, kept, chunked)
+                job.store.write_bytes(job.key(number), target.read_bytes())
     for name in kept:
         job.done(name)
     return [found[entry.id] for entry in entries], [one.id for one in fresh]

@@ -248,11 +248,9 @@ def test_the_last_command_is_told_and_kept(qagen: Command) -> None:
     assert qagen("summary", "--run", "nobody").code == 1
 
 
-def test_a_person_reads_grades_and_reasons(qagen: Command) -> None:
-    qagen.project.corpus("water", waterworks.corpus(2), {"ridge.txt": waterworks.notes("ridge")})
-    assert qagen("run", "--json").code == 0
-    copy, folder = qagen.project.root / "copy.json", qagen.project.root / "out"
-    ended = qagen("summary", "--output", str(copy), "--documents", str(folder))
+def test_a_person_reads_grades_and_reasons(ran: Command) -> None:
+    copy, folder = ran.project.root / "copy.json", ran.project.root / "out"
+    ended = ran("summary", "--output", str(copy), "--documents", str(folder))
     assert ended.code == 0, ended.err
     for words in (
         *TEXTUAL.split("/"),
@@ -283,4 +281,4 @@ def test_a_person_reads_grades_and_reasons(qagen: Command) -> None:
     assert set(described["grading_summary"]) == {
         "overall_grade", "overall_confidence", "grading_method", "judge_model",
     }  # fmt: skip
-    assert qagen("summary", "--latest", "--run", "x").code == 2
+    assert ran("summary", "--latest", "--run", "x").code == 2

@@ -70,25 +70,18 @@ def mlflow(monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
         sys.modules.pop(name, None)
 
 
-@pytest.fixture
-def published(qagen: Command) -> Command:
-    qagen.project.corpus("water", waterworks.corpus(2), {"ridge.txt": waterworks.notes("ridge")})
-    assert qagen("run", "--json").code == 0
-    return qagen
-
-
 def test_a_repository_gets_the_files_once(
-    published: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ran: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with HubServer() as hub:
         monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", hub.url)
         words = ("export", "--format", "huggingface", "--push", "ida/water", "--json")
-        first, again = published(*words), published(*words)
+        first, again = ran(*words), ran(*words)
         assert (first.code, first.err, again.code) == (0, "", 0)
         assert [one.value["exports"][0]["changed"] for one in (first, again)] == [True, False]
-        assert published(*words[:-1]).out == "huggingface: 2 questions: ida/water, up to date\n"
+        assert ran(*words[:-1]).out == "huggingface: 2 questions: ida/water, up to date\n"
         assert (len(hub.commits), hub.private) == (1, True)
-        published("export", "--format", "huggingface", "--output", str(tmp_path))
+        ran("export", "--format", "huggingface", "--output", str(tmp_path))
         folder = tmp_path / KEY / "huggingface"
         kept = {
             str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()
@@ -97,21 +90,19 @@ def test_a_repository_gets_the_files_once(
         assert set(kept) == {"README.md", "croissant.json", "data/test-00000-of-00001.parquet"}
 
 
-def test_a_dataset_of_mlflow_has_the_questions_of_the_set(
-    published: Command, mlflow: None, tmp_path: Path
-) -> None:
+def test_a_dataset_of_mlflow_has_the_questions_of_the_set(ran: Command, mlflow: None, tmp_path: Path) -> None:
     words = ("export", "--format", "mlflow", "--push", f"sqlite:///{tmp_path}/db", "--json")
-    first = published(*words)
+    first = ran(*words)
     assert (first.code, first.err, first.value["exports"][0]["changed"]) == (0, "", True)
     store = sys.modules["mlflow.genai.datasets"]
     (dataset,) = store.KNOWN
-    questions = published.project.published(KEY)["questions"]
+    questions = ran.project.published(KEY)["questions"]
     assert dataset.name == KEY
     assert {one["inputs"]["question_id"]: one["tags"]["answer"] for one in dataset.rows} == {
         one["id"]: one["answer"] for one in questions
     }
     calls = dataset.calls
-    assert published(*words).value["exports"][0]["changed"] is False
+    assert ran(*words).value["exports"][0]["changed"] is False
     assert dataset.calls == calls
     dataset.rows[0]["expectations"] = {"expected_response": "changed by hand"}
     dataset.rows.append(
@@ -123,22 +114,22 @@ def test_a_dataset_of_mlflow_has_the_questions_of_the_set(
         dataset_record_id="y",
     )
     dataset.rows.append(gone)
-    assert published(*words).value["exports"][0]["changed"] is True
+    assert ran(*words).value["exports"][0]["changed"] is True
     assert sorted(one["inputs"]["question"] for one in dataset.rows) == sorted(
         ["added by hand", *(one["question"] for one in questions)]
     )
-    assert published(*words).value["exports"][0]["changed"] is False
+    assert ran(*words).value["exports"][0]["changed"] is False
 
 
-def test_without_its_package_the_extra_is_named(published: Command) -> None:
-    missing = published("export", "--format", "mlflow", "--push", "http://127.0.0.1:1")
+def test_without_its_package_the_extra_is_named(ran: Command) -> None:
+    missing = ran("export", "--format", "mlflow", "--push", "http://127.0.0.1:1")
     assert (missing.code, missing.errors) == (
         2, ["qagen: error: --push to mlflow needs mlflow: pip install 'qagen-dagster[mlflow]'"],
     )  # fmt: skip
 
 
 def test_without_server_or_network_there_is_one_line(
-    published: Command, mlflow: None, monkeypatch: pytest.MonkeyPatch
+    ran: Command, mlflow: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", "http://127.0.0.1:1")
     for form, destination in (
@@ -146,6 +137,6 @@ def test_without_server_or_network_there_is_one_line(
         ("huggingface", "ida/water"),
         ("huggingface", "a b"),
     ):
-        ended = published("export", "--format", form, "--push", destination)
+        ended = ran("export", "--format", form, "--push", destination)
         assert (ended.code, len(ended.errors), ended.out) == (1, 1, ""), form
         assert f"{KEY} is not pushed to {destination}: " in ended.err
