@@ -232,7 +232,9 @@ def _make_rows(connection: duckdb.DuckDBPyConnection, documents: Sequence[Embedd
             "start_line": _integers(chunk.start_line for _, chunk in chunks),
             "end_line": _integers(chunk.end_line for _, chunk in chunks),
             "length": _integers(bag.total() for bag in words),
-            "vector": np.fromiter(vectors, dtype=object),  # planning takes long with a column for each dimension
+            "vector": np.fromiter(
+                vectors, dtype=object
+            ),  # planning takes long with a column for each dimension
         },
         "fresh_words": {
             "row": np.ascontiguousarray(table[:, 0]),

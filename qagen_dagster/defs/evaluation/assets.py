@@ -22,19 +22,13 @@ from qagen_dagster.defs.partitions import Partitions
 from qagen_dagster.defs.presentation import MODELS
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.defs.spending import ModelConfig, spending_id
+from qagen_dagster.loop.evaluation import run_questions
 from qagen_dagster.loop.evaluation.answer_baseline import measure_answers
 from qagen_dagster.loop.evaluation.closed_book import check_closed_book
 from qagen_dagster.loop.evaluation.panel import ask_panel
 from qagen_dagster.loop.evaluation.ranking_measures import CUTS, GAIN_CUT, NAMES, UNTITLED, placed
 from qagen_dagster.loop.evaluation.relevance_labels import measure_labels
 from qagen_dagster.loop.evaluation.retrieval_baseline import measure_retrieval
-from qagen_dagster.loop.evaluation.run_questions import (
-    Evaluation,
-    Progress,
-    earlier_reports,
-    open_evaluation,
-    report_version,
-)
 from qagen_dagster.loop.grading.grade_set import RunMark
 from qagen_dagster.loop.refresh.products import TABLE, Product
 from qagen_dagster.loop.workspace import Workspace
@@ -129,7 +123,7 @@ def of_metrics(
 
 def _common(space: Workspace, report: evaluation.EvaluationReport[Any], metrics: Sequence[str]) -> Metadata:
     """The metadata that every evaluation has: a table of runs, the file of the report, and the cost."""
-    runs = earlier_reports(space.store, report.combination, report.kind)[:MOST_RUNS]
+    runs = run_questions.earlier_reports(space.store, report.combination, report.kind)[:MOST_RUNS]
     rows = [
         (
             run.created[:SECONDS],
@@ -225,7 +219,7 @@ class Stage:
     kinds: set[str]  # of the asset, as the UI shows them
     description: str
     verb: str  # the verb of progress lines, such as "asked"
-    measure: Callable[[Evaluation, Progress], EvaluationReport[Any]]
+    measure: Callable[[run_questions.Evaluation, run_questions.Progress], EvaluationReport[Any]]
     shown: Callable[[Workspace, Any], Metadata]
     check: BoundCheck | None = None  # None: no metric has a bound
 
@@ -315,11 +309,11 @@ def _asset(layout: Layout, partitions: Partitions, kind: Kind) -> dg.AssetsDefin
     ) -> CheckedResult:
         space, combination = workspace.open(), Combination.from_key(context.partition_key)
         run = RunMark(context.run.run_id, spending_id(context.run))
-        found = open_evaluation(space, combination, run, config.profile, config.limits)
+        found = run_questions.open_evaluation(space, combination, run, config.profile, config.limits)
         report = stage.measure(found, log_progress(context, stage.verb))
         options = space.corpus(combination.corpus).scenario(combination.scenario).evaluation
         checks = evaluation_results(options, report)
-        return materialized(stage.shown(space, report), report_version(report), checks)
+        return materialized(stage.shown(space, report), run_questions.report_version(report), checks)
 
     return layout.asset(
         evaluation,

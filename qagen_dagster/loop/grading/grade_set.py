@@ -9,17 +9,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
+from qagen_dagster import errors
 from qagen_dagster.agents.next_step import is_unusable, says_nothing
 from qagen_dagster.agents.runner import unfinished
 from qagen_dagster.configuration.profiles import Profile, Role
-from qagen_dagster.errors import (
-    BudgetExhaustedError,
-    DocumentError,
-    MalformedResponseError,
-    PermanentModelError,
-    RateLimitedError,
-    TransientModelError,
-)
 from qagen_dagster.grounding import claim_rules
 from qagen_dagster.grounding.grade import grade_document, report
 from qagen_dagster.grounding.judge import judge_prompt
@@ -239,7 +232,12 @@ _SILENT = (NoAnswerKind.UNANSWERABLE,)  # answers of these kinds state only that
 HISTORY_FILE = "grounding.json"
 _UNHEARD = tuple(  # beginnings of failures that a later run retries
     f"{kind.__name__.removesuffix('Error')}:"
-    for kind in (BudgetExhaustedError, TransientModelError, RateLimitedError, PermanentModelError)
+    for kind in (
+        errors.BudgetExhaustedError,
+        errors.TransientModelError,
+        errors.RateLimitedError,
+        errors.PermanentModelError,
+    )
 )
 
 
@@ -292,7 +290,7 @@ def _check_replies(found: GroundingReport) -> None:
     bad = [one for one in found.documents if _is_unheard(one.answers)]
     if bad:
         why = unfinished(bad[0].answers[0].grading.judge_failure)
-        raise MalformedResponseError(f"{', '.join(one.document_id for one in bad)}: {why}")
+        raise errors.MalformedResponseError(f"{', '.join(one.document_id for one in bad)}: {why}")
 
 
 def _is_unheard(answers: Sequence[GradedAnswer]) -> bool:
@@ -323,8 +321,8 @@ def _documents(
     todo = [one for one in plan.documents if store.find_valid(one.key, DocumentGrades) is None]
     documents = [document_answers(workspace, plan, one) for one in todo]
 
-    def done(index: int, found: Sequence[GradedAnswer] | DocumentError) -> None:
-        if isinstance(found, DocumentError):
+    def done(index: int, found: Sequence[GradedAnswer] | errors.DocumentError) -> None:
+        if isinstance(found, errors.DocumentError):
             raise found
         document, finished = documents[index]
         grades = grade_document(document.document_id, document.title, found)

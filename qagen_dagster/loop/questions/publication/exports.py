@@ -11,15 +11,8 @@ from qagen_dagster.loop.questions.publication import publish
 from qagen_dagster.loop.questions.publication.published_set import PassageText, hash_of
 from qagen_dagster.loop.review import review_facts
 from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.publishing.questions import exported_set
 from qagen_dagster.publishing.questions.export_formats import EXPORT_FORMATS
-from qagen_dagster.publishing.questions.exported_set import (
-    ExportedDocument,
-    ExportedRow,
-    ExportedSet,
-    ExportFormat,
-    Passage,
-    Picture,
-)
 from qagen_dagster.publishing.questions.set_files import CARD_FILE as CARD
 from qagen_dagster.records.document import Document, IndexEntry, Rights
 from qagen_dagster.records.ids import Combination
@@ -39,12 +32,12 @@ class ExportedRows:
 
     def __init__(self, space: Workspace, combination: Combination) -> None:
         self._space, self._combination = space, combination
-        self._pictures: dict[tuple[str, str], Picture | None] = {}
+        self._pictures: dict[tuple[str, str], exported_set.Picture | None] = {}
         self._text = cache(self._read)
         self._labels = publish.labels_of(space.store, combination)
         self.no_picture: list[str] = []
 
-    def read(self, *, documents: bool) -> ExportedSet:
+    def read(self, *, documents: bool) -> exported_set.ExportedSet:
         """The set. With `documents`, the set includes all documents of the corpus. Raises StoreError if nothing is published, or if a quote
         is no longer in its document."""
         published, space, combination = self._published(), self._space, self._combination
@@ -52,7 +45,7 @@ class ExportedRows:
         rights = publish.rights_of(space, combination.corpus, used)
         rows = tuple(self._row(question, rights) for question in published.questions)
         validated = space.store.find_valid(ValidatedSet.key(combination), ValidatedSet)
-        return ExportedSet(
+        return exported_set.ExportedSet(
             published,
             card=space.store.read_bytes(CorpusGenerationResult.file_key(combination, CARD)).decode(),
             rows=rows,
@@ -83,12 +76,12 @@ class ExportedRows:
     def _entries(self) -> Mapping[str, IndexEntry]:
         return {entry.id: entry for entry in self._space.index(self._combination.corpus).documents}
 
-    def _documents(self) -> Iterator[ExportedDocument]:
+    def _documents(self) -> Iterator[exported_set.ExportedDocument]:
         for entry in self._entries.values():
             if entry.outcome in USABLE:
                 key = Document.key(self._combination.corpus, entry.id)
                 title = self._space.store.read(key, Document).metadata.title or entry.source
-                yield ExportedDocument(entry.id, title, self._text(entry.id).passages)
+                yield exported_set.ExportedDocument(entry.id, title, self._text(entry.id).passages)
 
     def _read(self, document_id: str) -> PassageText:
         store, corpus = self._space.store, self._combination.corpus
@@ -96,14 +89,14 @@ class ExportedRows:
         text = stored_text(store, corpus, self._entries[document_id])
         return PassageText(document_id, text, document.wrapped)
 
-    def _row(self, question: PublishedQuestion, rights: Mapping[str, Rights]) -> ExportedRow:
+    def _row(self, question: PublishedQuestion, rights: Mapping[str, Rights]) -> exported_set.ExportedRow:
         places = [self._text(one.document_id or question.document_id).place(one) for one in question.evidence]
         pictures = (self._picture(question.document_id, visual) for visual in question.visuals)
         evidence = tuple(
             one if place is None else one.model_copy(update={"quote": place.quote})
             for one, place in zip(question.evidence, places, strict=True)
         )
-        return ExportedRow(
+        return exported_set.ExportedRow(
             question.model_copy(update={"evidence": evidence}),
             tuple(one for one in places if one is not None),
             tuple(one for one in pictures if one is not None),
@@ -111,7 +104,7 @@ class ExportedRows:
             tuple(self._graded(question.id)),
         )
 
-    def _graded(self, question_id: str) -> Iterator[tuple[Passage, int]]:
+    def _graded(self, question_id: str) -> Iterator[tuple[exported_set.Passage, int]]:
         """The judged passages whose text is the same as when they were judged, each with its grade."""
         for label in self._labels.get(question_id, ()):
             if label.grade is None or label.document_id not in self._entries:
@@ -119,20 +112,20 @@ class ExportedRows:
             known = (one for one in self._text(label.document_id).passages if one.id == label.passage)
             yield from ((one, label.grade) for one in known if hash_of(one) == label.text_hash)
 
-    def _picture(self, document_id: str, visual: PublishedVisual) -> Picture | None:
+    def _picture(self, document_id: str, visual: PublishedVisual) -> exported_set.Picture | None:
         key = (document_id, visual.label)
         if key not in self._pictures:
             self._pictures[key] = self._rendered(document_id, visual)
         return self._pictures[key]
 
-    def _rendered(self, document_id: str, visual: PublishedVisual) -> Picture | None:
+    def _rendered(self, document_id: str, visual: PublishedVisual) -> exported_set.Picture | None:
         corpus = self._space.corpus(self._combination.corpus)
         try:
             image = visual_image(corpus, self._entries[document_id], self._space.parsers(), visual)
         except DocumentError as error:
             self.no_picture.append(f"{document_id}: {visual.label}: {error.detail}")
             return None
-        return None if image is None else Picture(image.media_type, image.data)
+        return None if image is None else exported_set.Picture(image.media_type, image.data)
 
 
 FOLDER = "exports"  # beside corpus.json
@@ -156,7 +149,7 @@ class SetExports:
     no_picture: tuple[str, ...]
 
 
-def chosen_formats(names: Sequence[str]) -> tuple[ExportFormat, ...]:
+def chosen_formats(names: Sequence[str]) -> tuple[exported_set.ExportFormat, ...]:
     """The formats with these names; all formats if there is no name. Raises ConfigError for an unknown name."""
     known = {one.name: one for one in EXPORT_FORMATS}
     for name in names:
@@ -165,14 +158,18 @@ def chosen_formats(names: Sequence[str]) -> tuple[ExportFormat, ...]:
     return tuple(one for name, one in known.items() if name in names or not names)
 
 
-def export_set(space: Workspace, combination: Combination, formats: Sequence[ExportFormat]) -> SetExports:
+def export_set(
+    space: Workspace, combination: Combination, formats: Sequence[exported_set.ExportFormat]
+) -> SetExports:
     """The published set in these formats. Raises StoreError if nothing is published, or if a quote is no longer in its document."""
     rows = ExportedRows(space, combination)
     whole = rows.read(documents=any(one.whole_corpus for one in formats))
     return SetExports(tuple(_export(one, whole) for one in formats), tuple(rows.no_picture))
 
 
-def store_exports(space: Workspace, combination: Combination, formats: Sequence[ExportFormat]) -> SetExports:
+def store_exports(
+    space: Workspace, combination: Combination, formats: Sequence[exported_set.ExportFormat]
+) -> SetExports:
     """Write the exports beside the published set, and remove the files of other formats. Raises StoreError as `export_set` does."""
     made = export_set(space, combination, formats)
     folder = CorpusGenerationResult.file_key(combination, FOLDER)
@@ -210,7 +207,7 @@ def write_exports(store: Store, folder: str, made: SetExports) -> Iterator[str]:
             yield key
 
 
-def _export(form: ExportFormat, whole: ExportedSet) -> Export:
+def _export(form: exported_set.ExportFormat, whole: exported_set.ExportedSet) -> Export:
     taken = tuple(row for row in whole.rows if form.takes(row))
     ids = {row.question.id for row in taken}
     left_out = tuple(row.question.id for row in whole.rows if row.question.id not in ids)
