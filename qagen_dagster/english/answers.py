@@ -2,6 +2,7 @@
 
 import math
 import re
+import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -28,6 +29,7 @@ _HEDGES = word_set(
 _FIRST = frozenset(("A", "I", *(word.title() for word in STOP_WORDS if len(word) == 2)))
 _LEADING = word_set("in on at because it they is are was were")
 _POLARITY = {"yes": True, "true": True, "no": False, "false": False}
+_SYMBOL = re.compile(r"(\d[\d.,]*)\s?([TGMkcmμunp]?)(mol|Pa|Hz|eV|[gmslLAVWJNFΩ])\b")  # number, prefix, unit
 _EDGES = re.compile(r"^\W+|\W+$")
 _MINUS = re.compile(r"(?:\bminus\s+|(?<![\w.,)])[-\u2212])([$£€]?)(?=\d)", re.IGNORECASE)
 _DOTTED = re.compile(r"\b(\d{1,2})\.(\d{1,2})\.(\d{4})\b")  # a date
@@ -65,7 +67,7 @@ def match(one: str, other: str) -> Match:
     if not a.normal or not b.normal:
         return Match.SAME if one == other and one else Match.CLOSE  # nothing to compare
     if a.normal == b.normal:
-        return Match.SAME if a.minus == b.minus else Match.CLOSE
+        return Match.CLOSE if a.minus != b.minus or _prefixes_differ(one, other) else Match.SAME
     a, b = _as_amount(a, b), _as_amount(b, a)
     if a.polarity is not None and b.polarity is not None and a.polarity != b.polarity:
         return Match.CONFLICT
@@ -75,7 +77,18 @@ def match(one: str, other: str) -> Match:
     words = _words(a, b)
     if numbers is None:
         return words
+    if _prefixes_differ(one, other):
+        return Match.CONFLICT if words is Match.CONFLICT else Match.CLOSE
     return _with_numbers(numbers, words, bare=not a.words or not b.words)
+
+
+def _prefixes_differ(one: str, other: str) -> bool:
+    """Whether the answers write a number in units that differ only in the prefix: "5 mΩ" and "5 MΩ"."""
+    left, right = (_SYMBOL.findall(unicodedata.normalize("NFKC", text)) for text in (one, other))
+    return any(
+        a[::2] == b[::2] and {a[1], b[1]} not in ({a[1]}, {"u", "μ"})
+        for a, b in zip(left, right, strict=False)
+    )
 
 
 def clearly_different(one: str, other: str) -> bool:

@@ -29,7 +29,7 @@ _DAY = r"[0-3]?\d(?:st|nd|rd|th)?"
 # Words after an amount: in "1500 metres" the number is not a year.
 _NO_YEAR = (
     r"percent|per cent|million|billion|thousand|hundred|people|miles?|(?:kilo|centi|milli|micro)?(?:met(?:re|er)s?|grams?|lit(?:re|er)s?)"
-    r"|[kcmµ]?m|[kmµ]?g|m?l|feet|ft|inch(?:es)?|yards?|tons?|tonnes?|lbs?|pounds?|dollars?|euros?|usd|eur|gbp|hours?|minutes?"
+    r"|[kcmµμ]?m|[kmµμ]?g|m?l|feet|ft|inch(?:es)?|yards?|tons?|tonnes?|lbs?|pounds?|dollars?|euros?|usd|eur|gbp|hours?|minutes?"
     r"|seconds|days|weeks|months|years|[km]?w|[kmg]wh|[km]?v|volts?|watts?|[kmg]?hz|[kmgt]b|kelvin|rpm|ppm|acres?|hectares?|ha"
 )
 _DATE = re.compile(

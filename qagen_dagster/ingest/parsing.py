@@ -17,15 +17,7 @@ from qagen_dagster.configuration.corpora import Corpus
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import VERSIONS, ParsedFile, ParsedText, ParseOptions, RowFailure
 from qagen_dagster.formats.parser_pool import ParserPool
-from qagen_dagster.ingest.corpus_files import (
-    CorpusFile,
-    discover,
-    has_text,
-    hash_or_outcome,
-    options_fingerprint,
-    parse_options,
-    source_of,
-)
+from qagen_dagster.ingest import corpus_files
 from qagen_dagster.ingest.parallel import Progress, apply_to_all
 from qagen_dagster.records.document import (
     CorpusIndex,
@@ -94,7 +86,7 @@ class _Reading:
     def of(cls, corpus: Corpus, settings: Settings) -> "_Reading":
         """Raises ConfigError when a configured password variable is not set."""
         options = corpus.config.documents
-        return cls(parse_options(options), options_fingerprint(options, settings))
+        return cls(corpus_files.parse_options(options), corpus_files.options_fingerprint(options, settings))
 
     def tag_for(self, outcome: Outcome, sha256: str) -> str:
         """The tag of a file. If no password opened the file, the tag changes with the passwords, so that the file is retried."""
@@ -140,7 +132,7 @@ def parse_corpus(
         reading=_Reading.of(corpus, settings),
         previous={name: tuple(entries) for name, entries in _by_source(known.documents if known else ())},
     )
-    files = discover(corpus)
+    files = corpus_files.discover(corpus)
     try:
         names = [file.name for file in files]
         done = apply_to_all(partial(_one_file, job), files, names, settings.parser_workers, progress)
@@ -182,7 +174,7 @@ def why_outdated(corpus: Corpus, store: Store, settings: Settings) -> tuple[str,
 def _faults(corpus: Corpus, store: Store, settings: Settings) -> tuple[list[tuple[str, str]], list[str]]:
     """The files that must be parsed, each with the fault; and the files that are gone."""
     reading = _Reading.of(corpus, settings)
-    files = {file.name: file for file in discover(corpus)}
+    files = {file.name: file for file in corpus_files.discover(corpus)}
     faults: list[tuple[str, str]] = []
     removed: list[str] = []
     known = store.rows(CorpusIndex.key(corpus.key), CorpusIndex, IndexEntry)
@@ -191,7 +183,7 @@ def _faults(corpus: Corpus, store: Store, settings: Settings) -> tuple[list[tupl
         if file is None:
             removed.append(source)
             continue
-        sha256 = hash_or_outcome(file, reading.options.max_bytes, Event())
+        sha256 = corpus_files.hash_or_outcome(file, reading.options.max_bytes, Event())
         found = (_fault(entry, sha256, reading, corpus.key, store) for entry in entries)
         faults += [(source, fault.value) for fault in islice(filter(None, found), 1)]
     return [*faults, *((name, _Fault.NEW.value) for name in files)], removed
@@ -205,12 +197,12 @@ def files_version(corpus: Corpus, settings: Settings) -> str:
     """A hash that changes with the files of a corpus, the parse options and the parsers. Raises ConfigError. The content
     of a file is reread only if its size or times differ from the last call in this process."""
     options = corpus.config.documents
-    max_bytes = parse_options(options).max_bytes
-    files = (f"{file.name} {_known_hash(file, max_bytes)}" for file in discover(corpus))
-    return fingerprint([options_fingerprint(options, settings), *_PARSERS, *files])
+    max_bytes = corpus_files.parse_options(options).max_bytes
+    files = (f"{file.name} {_known_hash(file, max_bytes)}" for file in corpus_files.discover(corpus))
+    return fingerprint([corpus_files.options_fingerprint(options, settings), *_PARSERS, *files])
 
 
-def _known_hash(file: CorpusFile, max_bytes: int) -> str:
+def _known_hash(file: corpus_files.CorpusFile, max_bytes: int) -> str:
     try:
         found = file.path.stat()
     except OSError as error:
@@ -219,8 +211,8 @@ def _known_hash(file: CorpusFile, max_bytes: int) -> str:
 
 
 @lru_cache(maxsize=100_000)
-def _hash_of(file: CorpusFile, max_bytes: int, _state: tuple[int, ...]) -> str:
-    found = hash_or_outcome(file, max_bytes, Event())
+def _hash_of(file: corpus_files.CorpusFile, max_bytes: int, _state: tuple[int, ...]) -> str:
+    found = corpus_files.hash_or_outcome(file, max_bytes, Event())
     return found if isinstance(found, str) else f"{found.outcome.value} {found.detail}"
 
 
@@ -230,8 +222,8 @@ def _has_manifest(entry: IndexEntry, corpus: str, store: Store) -> bool:
     return found is not None and found.document_version == entry.version
 
 
-def _one_file(job: _Job, file: CorpusFile) -> tuple[list[IndexEntry], bool]:
-    sha256 = hash_or_outcome(file, job.reading.options.max_bytes, job.stopped)
+def _one_file(job: _Job, file: corpus_files.CorpusFile) -> tuple[list[IndexEntry], bool]:
+    sha256 = corpus_files.hash_or_outcome(file, job.reading.options.max_bytes, job.stopped)
     kept = job.previous.get(file.name, ())
     crashed = any(entry.outcome is Outcome.CRASHED for entry in kept)  # a crash may not happen again
     faults = (_fault(entry, sha256, job.reading, job.corpus, job.store) for entry in kept)
@@ -262,11 +254,11 @@ def _fault(
     if store.find_valid(Document.key(corpus, entry.id), Document) is None:
         return _Fault.DAMAGED
     text = store.get(Document.text_key(corpus, entry.id)) if entry.text_sha256 else None
-    return None if not entry.text_sha256 or has_text(text, entry) else _Fault.DAMAGED
+    return None if not entry.text_sha256 or corpus_files.has_text(text, entry) else _Fault.DAMAGED
 
 
 def _store(
-    file: CorpusFile, found: ParsedFile, entry: ParsedText | RowFailure, sha256: str, job: _Job
+    file: corpus_files.CorpusFile, found: ParsedFile, entry: ParsedText | RowFailure, sha256: str, job: _Job
 ) -> IndexEntry:
     document = _document(file, found, entry, sha256)
     if isinstance(entry, ParsedText):
@@ -282,13 +274,13 @@ def _write_text(job: _Job, document: Document, text: bytes) -> None:
     key = Document.text_key(job.corpus, document.id)
     stored = job.store.get(key)
     before = [one for one in job.previous.get(document.source, ()) if one.id == document.id]
-    if stored not in (None, text) and not all(has_text(stored, one) for one in before):
+    if stored not in (None, text) and not all(corpus_files.has_text(stored, one) for one in before):
         job.store.set_aside(key, stored or b"", f"{job.store.path(key)} is not the text that was parsed")
     job.store.write_bytes(key, text)
 
 
 def _document(
-    file: CorpusFile, found: ParsedFile, entry: ParsedText | RowFailure | None, sha256: str
+    file: corpus_files.CorpusFile, found: ParsedFile, entry: ParsedText | RowFailure | None, sha256: str
 ) -> Document:
     """The record of one entry of a file, or of a file without entries."""
     row = entry.row if entry else None
@@ -323,7 +315,7 @@ def _entry(document: Document, options: str) -> IndexEntry:
     return IndexEntry(**document.shared(IndexEntry), options=options)
 
 
-def _failed_file(file: CorpusFile, found: ParsedFile, sha256: str, job: _Job) -> IndexEntry:
+def _failed_file(file: corpus_files.CorpusFile, found: ParsedFile, sha256: str, job: _Job) -> IndexEntry:
     document = _document(file, found, None, sha256)
     job.store.remove(Document.text_key(job.corpus, document.id))  # the text of an earlier version
     job.store.write(Document.key(job.corpus, document.id), document)
@@ -339,7 +331,7 @@ def build_manifests(
     progress: Progress | None = None,
 ) -> list[VisualManifest]:
     """The manifest of every usable document, in index order. A failure is recorded in the manifest."""
-    options = parse_options(corpus.config.documents)
+    options = corpus_files.parse_options(corpus.config.documents)
     usable = [entry for entry in index.documents if entry.outcome in USABLE]
     work = partial(_manifest, corpus, store, pool, options)
     return apply_to_all(work, usable, [entry.id for entry in usable], settings.parser_workers, progress)
@@ -352,7 +344,7 @@ def _manifest(
     known = store.find_valid(key, VisualManifest)
     if known is not None and known.document_version == entry.version and known.failure is None:
         return known
-    source = source_of(corpus, entry.source)
+    source = corpus_files.source_of(corpus, entry.source)
     document = store.find(Document.key(corpus.key, entry.id), Document)
     options = replace(options, known_pages=document.pages if document else ())
     try:

@@ -222,3 +222,23 @@ def test_answers_that_cannot_both_be_right(one: str, other: str, why: str) -> No
 )
 def test_answers_that_can_both_be_right(one: str, other: str) -> None:
     assert contradiction(one, other) == contradiction(other, one) == ""
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ("10 \u03bcg", "10 g", Match.CONFLICT),  # the Greek letter
+        ("5 \u03bcg", "0.005 mg", Match.SAME),
+        ("5 \u00b5g", "5 \u03bcg", Match.SAME),  # the sign and the letter
+        ("10 \u03bcL", "10 L", Match.CONFLICT),
+        ("10 \u00b5s", "10 ms", Match.CONFLICT),
+        ("10 \u03bcA", "10 A", Match.CLOSE),
+        ("5 M\u03a9", "5 m\u2126", Match.CLOSE),
+        ("5 mW", "5 MW", Match.CLOSE),
+        ("10 uA", "10 \u00b5A", Match.CLOSE),
+        ("10 m", "10 metres", Match.SAME),
+        ("5 k\u03a9 and 3 A", "5 k\u03a9 and 3 A", Match.SAME),
+    ],
+)  # fmt: skip
+def test_a_prefix_of_a_unit_is_never_ignored(one: str, other: str, expected: Match) -> None:
+    assert match(one, other) is expected

@@ -13,20 +13,16 @@ from qagen_dagster.agents.next_step import says_nothing
 from qagen_dagster.loop.exams.code_checks import flaws_of
 from qagen_dagster.loop.journal import Journal
 from qagen_dagster.records.base import Record
+from qagen_dagster.records.exams import submissions
 from qagen_dagster.records.exams.bank import Attempt, Examination, Finding, Stage
 from qagen_dagster.records.exams.config import StyleThresholds
-from qagen_dagster.records.exams.submissions import (
-    BlindSolution,
-    IdeaPlan,
-    QuestionPackage,
-    Severity,
-    StyleReport,
-    Verdict,
-    VerifierReport,
-)
 from qagen_dagster.records.run import CallSummary
 
-_SEVERITY_ORDER = (Severity.STRUCTURAL, Severity.UNKNOWN, Severity.FIXABLE)
+_SEVERITY_ORDER = (
+    submissions.Severity.STRUCTURAL,
+    submissions.Severity.UNKNOWN,
+    submissions.Severity.FIXABLE,
+)
 UNUSABLE = "unusable_output"
 
 
@@ -41,12 +37,12 @@ class _ReplyEvent(Record):
 
 class Designed(_ReplyEvent):
     kind: Literal["designed"] = "designed"
-    plan: IdeaPlan | None = None
+    plan: submissions.IdeaPlan | None = None
 
 
 class Implemented(_ReplyEvent):
     kind: Literal["implemented"] = "implemented"
-    package: QuestionPackage | None = None
+    package: submissions.QuestionPackage | None = None
 
 
 class Examined(Record):
@@ -62,17 +58,17 @@ class Solved(_ReplyEvent):
     """The verifier's own solution, made without the key."""
 
     kind: Literal["solved"] = "solved"
-    blind: BlindSolution | None = None
+    blind: submissions.BlindSolution | None = None
 
 
 class Verified(_ReplyEvent):
     kind: Literal["verified"] = "verified"
-    report: VerifierReport | None = None
+    report: submissions.VerifierReport | None = None
 
 
 class Styled(_ReplyEvent):
     kind: Literal["styled"] = "styled"
-    report: StyleReport | None = None
+    report: submissions.StyleReport | None = None
 
 
 ExamEvent = Annotated[
@@ -128,11 +124,15 @@ def _of_flaws(attempt: Attempt, thresholds: StyleThresholds) -> Finding | None:
     detail = "; ".join(f"{name}: {why}" for name, why in flaws.items())
     stage = Stage.GATES if attempt.style is None else Stage.STYLE_JUDGE
     return Finding(
-        stage=stage, name="item_writing_flaws", severity=Severity.FIXABLE, detail=detail, instructions=detail
+        stage=stage,
+        name="item_writing_flaws",
+        severity=submissions.Severity.FIXABLE,
+        detail=detail,
+        instructions=detail,
     )
 
 
-def _of_blind(blind: BlindSolution, key: str) -> Finding | None:
+def _of_blind(blind: submissions.BlindSolution, key: str) -> Finding | None:
     """The finding if the verifier's own answer is not exactly the key; None if it is."""
     found = blind.disagreement((key,))
     if found is None:
@@ -141,32 +141,32 @@ def _of_blind(blind: BlindSolution, key: str) -> Finding | None:
     return Finding(
         stage=Stage.BLIND_SOLUTION,
         name=name,
-        severity=Severity.FIXABLE,
+        severity=submissions.Severity.FIXABLE,
         detail=f"solving without the key, the verifier {reached}, not {key}; its value: {blind.value}",
         instructions=blind.advice(key, reached, "leave no room for it in the new question"),
     )
 
 
-def _of_report(report: VerifierReport) -> Finding | None:
-    if report.verdict is Verdict.PASSED:
+def _of_report(report: submissions.VerifierReport) -> Finding | None:
+    if report.verdict is submissions.Verdict.PASSED:
         return None
     return Finding(
         stage=Stage.VERIFIER,
         name=report.failure_type or "unspecified",
-        severity=report.severity or Severity.UNKNOWN,
+        severity=report.severity or submissions.Severity.UNKNOWN,
         detail="; ".join(report.reasons) or "no reasons given",
         instructions=report.regen_instructions,
     )
 
 
-def _of_style(style: StyleReport, thresholds: StyleThresholds) -> Finding | None:
+def _of_style(style: submissions.StyleReport, thresholds: StyleThresholds) -> Finding | None:
     if thresholds.accepts(style.scores):
         return None
     scores = ", ".join(f"{name} {value}" for name, value in style.scores.model_dump().items())
     return Finding(
         stage=Stage.STYLE_JUDGE,
         name=style.failure_type or "below_thresholds",
-        severity=style.severity or Severity.UNKNOWN,
+        severity=style.severity or submissions.Severity.UNKNOWN,
         detail=f"{scores}; needed: each at least {thresholds.least_score}, mean at least {thresholds.least_mean:g}",
         instructions=style.regen_instructions,
     )
@@ -183,7 +183,7 @@ class ItemLimits(Record):
 class ItemState(Record):
     """The state of the work on an item."""
 
-    plan: IdeaPlan | None = None
+    plan: submissions.IdeaPlan | None = None
     design_failures: tuple[str, ...] = ()
     attempts: tuple[Attempt, ...] = ()
 
@@ -213,7 +213,7 @@ def next_step(state: ItemState, limits: ItemLimits) -> Step:
     finding = finding_of(last, limits.thresholds)
     if finding is None:
         return _missing(last) or Ended()
-    if finding.severity is Severity.STRUCTURAL or last.number > limits.max_implementer_retries:
+    if finding.severity is submissions.Severity.STRUCTURAL or last.number > limits.max_implementer_retries:
         return Ended(finding=finding)
     return Stage.IMPLEMENTER
 
@@ -282,14 +282,14 @@ def _broken(stage: Stage, failure: str) -> Finding:
     """The finding of a stage without a result. It counts as fixable, unless the implementer says that the idea is at fault."""
     detail = failure or "no result"
     if detail.startswith(UNABLE):
-        return Finding(stage=stage, name="unable", severity=Severity.STRUCTURAL, detail=detail)
-    return Finding(stage=stage, name=UNUSABLE, severity=Severity.FIXABLE, detail=detail)
+        return Finding(stage=stage, name="unable", severity=submissions.Severity.STRUCTURAL, detail=detail)
+    return Finding(stage=stage, name=UNUSABLE, severity=submissions.Severity.FIXABLE, detail=detail)
 
 
 def _undesigned(state: ItemState) -> Finding:
     return Finding(
         stage=Stage.DESIGNER,
         name=UNUSABLE,
-        severity=Severity.UNKNOWN,
+        severity=submissions.Severity.UNKNOWN,
         detail=f"no usable idea in {len(state.design_failures)} designs: {state.design_failures[-1]}",
     )

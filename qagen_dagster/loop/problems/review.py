@@ -12,18 +12,16 @@ from qagen_dagster.loop.review import refuse, solver_answer
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.allowed_tex import own_of, refused
 from qagen_dagster.publishing.problems.tex_project import allowed_definitions
-from qagen_dagster.records.problems.result import (
-    ORIGINAL,
-    BankItem,
-    CompileOutcome,
-    ProblemBank,
-    ProblemRecord,
-)
+from qagen_dagster.records.problems import result
 from qagen_dagster.records.problems.submissions import mended_latex
 
 
 def edited_latex(
-    space: Workspace, bank: ProblemBank, record: ProblemRecord, item: BankItem, latex: str
+    space: Workspace,
+    bank: result.ProblemBank,
+    record: result.ProblemRecord,
+    item: result.BankItem,
+    latex: str,
 ) -> str:
     """The LaTeX of an edited item.
 
@@ -37,7 +35,7 @@ def edited_latex(
     refuse([fault for fault in _faults(record, item, text) if fault not in known])
     drawn = record.tikz.libraries if record.tikz is not None else ()
     compiled = compile_item(find_engine(), text, record.problem.preamble, drawn).compiled
-    if compiled.outcome is CompileOutcome.FAILED:
+    if compiled.outcome is result.CompileOutcome.FAILED:
         refuse([f"it does not compile: {compiled.message}"])
     if not unsolvable(text):
         profile = bank.profile or find_problem_set(space.settings.corpora, bank.name).config.profile
@@ -46,8 +44,8 @@ def edited_latex(
     return text
 
 
-def _faults(record: ProblemRecord, item: BankItem, text: str) -> Iterator[str]:
-    if item.made == ORIGINAL:
+def _faults(record: result.ProblemRecord, item: result.BankItem, text: str) -> Iterator[str]:
+    if item.made == result.ORIGINAL:
         known = record.classification
         yield from map(str, scan_breaches(text, known.question_type if known is not None else None))
     else:

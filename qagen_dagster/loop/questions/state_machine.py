@@ -187,7 +187,8 @@ def _carried(event: qa.Carried) -> qa.QAState:
 
 def _was_checked(one: qa.Rejected) -> bool:
     """Whether a rejected candidate reached the deduplicator or the validator."""
-    return one.candidate.gate is None and one.reason is not RejectionReason.GENERATION_FAILED
+    passed = one.candidate.gate is None and one.reason is not RejectionReason.GENERATION_FAILED
+    return passed or one.first is not None
 
 
 def _is_compared(state: qa.QAState) -> bool:

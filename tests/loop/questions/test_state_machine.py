@@ -17,6 +17,7 @@ from qagen_dagster.loop.questions.state import (
     Generate,
     GenerationFailed,
     Judged,
+    Mended,
     Proposed,
     QAState,
     Validate,
@@ -258,6 +259,16 @@ def test_the_generator_sees_the_newest_candidate_as_taken_and_the_outcomes_befor
     later = as_generator_sees(transition(checked, Proposed(candidate=unproven)))
     assert [one.candidate for one in later.accepted] == [candidate(0)]
     assert [one.candidate for one in later.rejected] == [wrong, unproven]
+
+
+def test_the_generator_sees_a_candidate_as_taken_whose_correction_a_gate_rejects() -> None:
+    proposed = fold(*ACCEPT_FIRST, Proposed(candidate=candidate(1)), Compared(duplicate_of=None))
+    mend = transition(proposed, FAIL.model_copy(update={"may_mend": True}))
+    assert mend.mend is not None
+    unproven = candidate(2, RejectionReason.EVIDENCE_NOT_FOUND)
+    rejected = transition(mend, Mended(candidate=unproven))
+    assert [one.candidate for one in rejected.rejected] == [unproven]
+    assert as_generator_sees(rejected).accepted == as_generator_sees(proposed).accepted
 
 
 def test_the_threshold_must_be_exceeded() -> None:
