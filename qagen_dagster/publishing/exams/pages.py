@@ -114,8 +114,8 @@ def tex(text: str) -> str:
 
 
 def _prose(text: str) -> str:
-    markup.paragraphs = re.split(r"\n[ \t]*\n", text.translate(_ESCAPES))
-    return "\n\n".join(part.replace("\n", "\\newline\n") for part in markup.paragraphs)
+    parts = re.split(r"\n[ \t]*\n", text.translate(_ESCAPES))
+    return "\n\n".join(part.replace("\n", "\\newline\n") for part in parts)
 
 
 def _may_be_set(latex: str) -> bool:
