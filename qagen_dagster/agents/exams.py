@@ -109,7 +109,7 @@ class Failed:
     finding: Finding
 
 
-# by kind of submission: role, prompt, terminal and first sample number
+# by kind of submission: role, prompt, terminal and sample offset
 _ROLES: dict[type[Record], tuple[Role, str, str, int]] = {
     IdeaPlan: (Role.DESIGNER, "designer", "submit_idea", -1),
     QuestionPackage: (Role.IMPLEMENTER, "implementer", "submit_question", 0),
@@ -194,7 +194,7 @@ def implement(
 
 
 def _why(failed: Failed) -> str:
-    """The reasons in the report that failed the attempt; without a report, the faults that code found."""
+    """Why the attempt failed: from the report that rejected it, else from the faults that code found."""
     detail = f"{failed.finding.name}: {failed.finding.detail}"
     style, report = failed.attempt.style, failed.attempt.report
     if style is not None:
@@ -228,7 +228,7 @@ def solve(context: ExamContext, model: Model, question: ExamQuestion, attempt: i
 def verify(
     context: ExamContext, model: Model, package: QuestionPackage, blind: BlindSolution, attempt: int
 ) -> Reply[VerifierReport]:
-    """Let the verifier judge the question, the steps of its solution, and the paths to other options, beside its own solution `blind`.
+    """Let the verifier judge a question, its given steps and its paths to other options, beside `blind`, the verifier's own solution.
     Raises ModelError."""
     target = context.target()
     values = context.exam() | {name: target[name] for name in ("difficulty", "meaning")}

@@ -147,7 +147,7 @@ def grade(
     with Progress(Terminal(stderr=True), quiet=as_json) as progress:
         progress.step("finding the documents")
         found = answer_file.find_documents(documents, rows.documents, reader)
-        total = sum(len(places) for places in rows.documents.values())
+        total = sum(len(rows.documents[name]) for name in found.documents)
         judge_name = "" if judge.model is None else judge.model.spec.name
         shown = _AnswerProgress(progress, total)
         report = answer_file.grade_file(
@@ -171,7 +171,7 @@ def grade(
 
 
 def _judge(space: Workspace, models: Models, method: Method) -> CommandJudge:
-    """The judge, within the budget of the profile or of `models`; without a model if `method` or the profile has no judge.
+    """The profile's judge, with the budget of `models` or else of the profile; has no model if no judge is asked.
 
     Raises ConfigError for an unusable profile, and if the method is llm and the profile has no judge.
     """
@@ -187,7 +187,7 @@ def _judge(space: Workspace, models: Models, method: Method) -> CommandJudge:
 
 
 class _AnswerProgress:
-    """Shows how many answers are graded. Without a terminal, it prints about `STEPS` lines in all."""
+    """Shows how many answers are done. Without a terminal, it prints about `STEPS` lines in all."""
 
     def __init__(self, progress: Progress, total: int) -> None:
         self._progress, self._total, self._done = progress, total, 0
@@ -200,7 +200,7 @@ class _AnswerProgress:
         self._progress.say(document)
         step = max(1, self._total // STEPS)
         if before // step != self._done // step:
-            self._progress.line(f"graded {self._done:,} of {self._total:,} answers")
+            self._progress.line(f"done with {self._done:,} of {self._total:,} answers")
 
 
 def _show_grades(console: Console, report: answer_file.FileReport) -> None:
@@ -215,7 +215,7 @@ def _show_grades(console: Console, report: answer_file.FileReport) -> None:
     if report.abstained:
         console.print(f"abstained: {report.abstained:,} answers, which are not measured", highlight=False)
     if len(report.documents) > len(shown):
-        console.print(f"... and {len(report.documents) - len(shown):,} more documents with higher grades")
+        console.print(f"... and {len(report.documents) - len(shown):,} more documents, surer or not graded")
     show_highlights(console, report.ungrounded_highlights)
 
 
@@ -280,7 +280,7 @@ def _show_summary(console: Console, found: run_summary.RunSummary) -> None:
     console.print(_documents(found))
     if len(found.documents) > MOST_DOCUMENTS:
         console.print(
-            f"... and {len(found.documents) - MOST_DOCUMENTS} more documents with higher grades; --json lists all"
+            f"... and {len(found.documents) - MOST_DOCUMENTS} more documents, surer or not graded; --json lists all"
         )
     show_highlights(console, found.ungrounded_highlights)
 

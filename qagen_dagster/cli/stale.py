@@ -67,7 +67,7 @@ def stale(settings: Settings, as_json: bool) -> None:
 def _print(found: OutOfDate, cost: Estimate | None, unknown: list[str]) -> None:
     console = Terminal()
     if not found.tasks:
-        console.print("everything is up to date")
+        console.print("there is nothing to run" if found.faults else "everything is up to date")
         return
     table = Table(title="Out of date", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("product", no_wrap=True)

@@ -73,9 +73,9 @@ _BEGUN = re.compile(
 
 @dataclass(frozen=True)
 class Value:
-    """One side. `plain` is its number as written, and `factor` times `plain` is its number in base units. If the side is only a number with
-    or without a unit, it has a `unit` or None, a `step` (the value of the last digit shown) and `digits` (the count of significant digits);
-    otherwise None, 0 and 0. `united` says whether the side has units, and `exact` that it has no decimals."""
+    """One side. `plain` is its number as written, and `factor` times `plain` is its number in base units. If the side is one number,
+    `unit` is its unit or None, `step` the value of its last significant digit, and `digits` the count of significant digits;
+    else None, 0 and 0. `united` says whether the side has units, and `exact` that it has no decimals."""
 
     text: str
     plain: float
@@ -142,7 +142,7 @@ def same_value(one: Value, other: Value, *, about: bool = False) -> bool:
 
 
 def assigned(text: str) -> Iterator[tuple[str, Value]]:
-    """The symbols, or the terms with symbols, that begin a chain of equalities: a pair for each value of the chain."""
+    """For each value of a chain of equalities that begins with symbols: a pair of this beginning and the value."""
     for head, sides in _headed(text):
         if head:
             yield from ((head, side) for side, _ in sides)
@@ -327,7 +327,7 @@ def _near(one: Value, other: Value, left: float, right: float, *, about: bool) -
 
 
 def _rounded(shown: Value, value: float, apart: float, share: float, *, about: bool) -> bool:
-    """Whether the shown number is the value rounded to its digits. A whole value is rounded to a whole number only if `about`."""
+    """Whether the shown number is the value rounded to its digits. Whole values are rounded, as 1234 to 1200, only if `about`."""
     if not shown.lone:
         return False
     scale = abs(shown.factor) if abs(shown.factor * shown.plain - value) <= abs(shown.plain - value) else 1.0

@@ -1,6 +1,6 @@
 """Maps names of providers to their classes, and builds models and embedders from specs.
 
-No other module knows all providers. A provider's module is imported when a profile first names it, so a run with only the embedded
+No other module knows all providers. A provider's module is imported when its first model is built, so a run with only the embedded
 models loads no SDK.
 """
 

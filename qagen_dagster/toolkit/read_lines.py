@@ -1,4 +1,4 @@
-"""The tool that reads lines of a document with their numbers, and the beginning of a document that prompts show."""
+"""The tool that reads a document's numbered lines, and the `opening` of a document, which prompts show."""
 
 from collections.abc import Sequence
 from typing import Annotated

@@ -124,6 +124,7 @@ def test_bad_rows_are_told_by_line_and_the_rest_goes_on(qagen: Command, files: P
     ):
         assert words in line
     assert "ridge.txt" in ended.out
+    assert "done with 2 of 2 answers" in ended.err, "a row without a document is not counted"
 
 
 def test_nothing_graded_is_a_failure(qagen: Command, files: Path) -> None:

@@ -72,6 +72,7 @@ def test_a_profile_that_cannot_be_used_and_a_corpus_that_is_gone_are_told(ran: C
     told = ran("stale", "--json")
     assert told.value["tasks"] == []
     assert told.errors[0].startswith(f"qagen: warning: questions {KEY}: there is no profile 'nobody'")
+    assert ran("stale").out == "there is nothing to run\n"
     folder.rename(ran.project.root / "away")
     gone = ran("stale", "--json").value
     assert gone["gone"] == [f"{KEY}: the folder of its corpus is gone; the published set stays"]

@@ -219,9 +219,7 @@ def _with_ideas(problems: tuple[Problem, ...], file: Path) -> tuple[Problem, ...
     except TooLargeError as error:
         raise ConfigError(str(error), file=file) from None
     except (ValueError, ValidationError, AttributeError, RecursionError) as error:
-        fault = (
-            "is not JSON" if isinstance(error, json.JSONDecodeError) else "was not written by `qagen idea`"
-        )
+        fault = "is not JSON" if isinstance(error, json.JSONDecodeError) else "is not from `qagen idea -o`"
         raise ConfigError(fault, file=file) from None
     return tuple(problem.model_copy(update={"ideas": known.get(problem.index)}) for problem in problems)
 

@@ -49,7 +49,7 @@ PAINTED = 16 | 32 | CLIPPING  # flags of letters that are filled, stroked or use
 _HIDDEN = 1 << 1 | 1 << 5  # flags of form fields that are not shown
 
 Rect = tuple[float, float, float, float]
-# A painted area: how many lines of text precede it, its box in points, its grey (0: a picture; None: not an opaque rectangle).
+# A painted area: how many lines of text precede it, its box in points, its grey (0 for pictures; None: no opaque rectangle).
 Area = tuple[int, Rect, int | None]
 
 
@@ -225,7 +225,7 @@ class Pdf:
 
 
 class _Content:
-    """The streams of a page and of the forms that it shows, and their resources. An annotation with an appearance counts as a field."""
+    """The streams of a page and of its form XObjects, and their resources. An annotation with an appearance counts as a field."""
 
     def __init__(self, page: Any) -> None:
         self.page = page
@@ -343,7 +343,7 @@ class Printed:
         return [line for block in texts for line in _chain(next(iter(block)).m_internal)]
 
     def letters(self, which: Container[int]) -> dict[int, list[Letter]]:
-        """By number, the letters of the lines with the numbers `which`."""
+        """The letters of the lines in `which`, by line number."""
         chars = {n: _chain(line.first_char) for n, line in enumerate(self._lines) if n in which}
         return {n: list(map(Letter, some)) for n, some in chars.items()}
 

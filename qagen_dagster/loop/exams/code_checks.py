@@ -115,7 +115,7 @@ def examine(package: QuestionPackage, sandbox: Sandbox | None = None) -> Examina
 
 
 def _typed(package: QuestionPackage) -> QuestionPackage:
-    """The package with every per cent sign escaped, because the readers of LaTeX take a bare one for a comment."""
+    """The package with `%` escaped in stem, options and steps, because LaTeX takes a bare `%` for a comment."""
     question, solution = package.question, package.solution
     options = {letter: _escaped(text) for letter, text in question.options.items()}
     asked = question.model_copy(update={"stem": _escaped(question.stem), "options": options})

@@ -89,7 +89,7 @@ def test_ideas_go_on_into_alternates(qagen: Command, play: Play, one: Path, many
     assert qagen("alternate", "-t", str(many), "-r", "2", "2", "--ideas", "ideas.json").code == 0
     Path("ideas.json").write_text("[1]")
     broken = qagen("alternate", "-t", str(one), "--ideas", "ideas.json")
-    assert (broken.code, broken.errors) == (2, ["qagen: error: ideas.json: was not written by `qagen idea`"])
+    assert (broken.code, broken.errors) == (2, ["qagen: error: ideas.json: is not from `qagen idea -o`"])
 
 
 def test_what_is_done_is_paid_once(qagen: Command, play: Play, many: Path) -> None:

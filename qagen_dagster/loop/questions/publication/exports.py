@@ -38,8 +38,8 @@ class ExportedRows:
         self.no_picture: list[str] = []
 
     def read(self, *, documents: bool) -> exported_set.ExportedSet:
-        """The set. With `documents`, the set includes all documents of the corpus. Raises StoreError if nothing is published, or if a quote
-        is no longer in its document."""
+        """The set. With `documents`, it includes all usable documents of the corpus. Raises StoreError if nothing is published, or if a
+        quote is no longer in its document."""
         published, space, combination = self._published(), self._space, self._combination
         used = (key for question in published.questions for key in publish.documents_of(question))
         rights = publish.rights_of(space, combination.corpus, used)
