@@ -157,6 +157,12 @@ def test_rows_of_several_megabytes_keep_their_order(tmp_path: Path, make_world) 
     assert [key for (key,) in found] == [call.request_key for row in rows for call in row.result.calls]
 
 
+def test_a_small_catalog_is_a_small_file(tmp_path: Path, make_world) -> None:
+    path = tmp_path / "catalog.duckdb"
+    rebuild(make_world(size=2).source(), path)
+    assert path.stat().st_size < 4_500_000
+
+
 def test_an_empty_source_makes_an_empty_catalog(tmp_path: Path) -> None:
     path = tmp_path / "catalog.duckdb"
     assert set(rebuild(Source(), path).values()) == {0}
