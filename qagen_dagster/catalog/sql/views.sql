@@ -1,6 +1,7 @@
 -- There are two kinds of price. The views `*_costs`, except `question_costs`, are what was spent: they count each request
 -- once. `question_costs` and the views `*_calls` are what the work behind a question would cost without any cache hit:
 -- they count every call of its current result. Only `evaluation_costs` has the calls of evaluations.
+-- The views of runs and of versions are in history_views.sql.
 
 -- Whether a server counted no tokens of a call, or stated impossible counts. Every prompt has tokens.
 CREATE MACRO uncounted(call) AS call.usd IS NULL AND call.input_tokens = 0;
