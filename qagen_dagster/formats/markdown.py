@@ -205,7 +205,7 @@ def _parse(source: base.Source, options: base.ParseOptions) -> _Parsed:
 def _character(found: re.Match[str]) -> str:
     """The characters of an entity. Invisible characters are left out; an entity stays if it is unknown, a control character or a mark."""
     name = found["name"] or ""
-    shown = unescape(name) if name[1:2] == "#" else html5.get(name[1:], "\0")
+    shown = (unescape(name) if name[1:2] == "#" else html5.get(name[1:])) or "\0"
     kind = unicodedata.category(shown[0])
     return found[0] if shown in _MARKS or kind in ("Cc", "Cs", "Cn") else "" if kind == "Cf" else shown
 

@@ -276,6 +276,7 @@ def test_positions_hold_for_any_mixture(pieces: list[str]) -> None:
                 "```\n&deg;\n```",
                 "- item\n\n      &deg;",
                 '<a title="&quot;x&quot;">',
+                "&#x10ffff; &#1;",  # no character
                 "\\&deg; &nosuch; &copyx; &copy &#10; &ast;plain&ast; R&D;",
                 "---\ntitle: 5&deg;\n---",
             )
