@@ -51,7 +51,7 @@ def disks(folder: Path, short: bool) -> Iterator[Row]:
                     bench, whole, 10 + number, int(part * size), f"{part:.0%} of what a set needs"
                 )
             if not short:
-                yield from _full(bench, whole, 20, size + catalog // 2, "no room for the catalog")
+                yield from _full(bench, whole, 20, size + catalog // 8, "no room for the catalog")
                 yield _full_home(bench)
         else:
             for number, most in enumerate(FILE_SIZES[1:2] if short else FILE_SIZES):
