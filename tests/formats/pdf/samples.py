@@ -85,11 +85,11 @@ def lines(data: bytes, options: ParseOptions = OPTIONS) -> list[str]:
 
 
 def title_page(*large: str, size: float = 20) -> Draw:
-    """A page with large lines above running text."""
+    """A page with large lines above running text that repeats their words."""
 
     def draw(drawn: pymupdf.Page) -> None:
         write(drawn, list(large), y=80, size=size)
-        write(drawn, BODY, y=260)
+        write(drawn, [*BODY, *[f"Millers tell us all that they know about {' '.join(large)}."] * 3], y=260)
 
     return draw
 

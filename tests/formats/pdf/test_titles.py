@@ -32,7 +32,7 @@ def test_a_stamp_at_the_side_is_no_title() -> None:
     def stamped(drawn: pymupdf.Page) -> None:
         drawn.insert_text((30, 600), "arXiv:2101.01234v2 [cs.CL] 5 Jan 2021", fontsize=20, rotate=90)
         write(drawn, ["Mills of the Upper Kest"], y=80, size=15)
-        write(drawn, BODY, y=160)
+        write(drawn, TOPIC, y=160)
 
     assert title(stamped) == "Mills of the Upper Kest"
 
@@ -41,10 +41,10 @@ def test_a_drop_cap_is_no_title() -> None:
     def dropped(drawn: pymupdf.Page) -> None:
         write(drawn, ["Mills of the Upper Kest"], y=80, size=16)
         write(drawn, ["M"], y=190, size=40)
-        write(drawn, BODY, x=95, y=180)
+        write(drawn, TOPIC, x=95, y=180)
 
     assert title(dropped) is None
-    assert title(lambda drawn: (write(drawn, ["M"], y=90, size=40), write(drawn, BODY, x=95, y=80))) is None
+    assert title(lambda drawn: (write(drawn, ["M"], y=90, size=40), write(drawn, TOPIC, x=95, y=80))) is None
 
 
 @pytest.mark.parametrize(
@@ -112,12 +112,12 @@ def test_a_bold_first_line_above_text_of_its_size_is_a_title() -> None:
 
     def headed(drawn: pymupdf.Page) -> None:
         drawn.insert_text((60, 30), "Letters of the Kest", fontsize=8, fontname="hebo")
-        write(drawn, BODY, y=60)
+        write(drawn, TOPIC, y=60)
 
     assert title(headed) is None
 
     assert title(typed("1 Wheels")) is title(typed("102 | Wheels")) is None
-    assert title(lambda drawn: write(drawn, BODY)) is None
+    assert title(lambda drawn: write(drawn, TOPIC)) is None
 
 
 def test_a_title_page_with_few_lines_has_a_title() -> None:
@@ -161,16 +161,16 @@ def test_a_line_of_its_size_may_stand_above_the_largest() -> None:
     def cover(drawn: pymupdf.Page) -> None:
         write(drawn, ["MILLS"], y=80, size=20)
         write(drawn, ["of the Upper Kest"], y=140, size=20.2)
-        write(drawn, BODY, y=260)
+        write(drawn, TOPIC, y=260)
 
     assert title(cover) == "MILLS of the Upper Kest"
 
 
 def test_a_heading_below_running_text_is_no_title() -> None:
     def untitled(drawn: pymupdf.Page) -> None:
-        write(drawn, BODY, y=80)
+        write(drawn, TOPIC, y=80)
         write(drawn, ["Wheels of the mills"], y=260, size=14)
-        write(drawn, BODY, y=300)
+        write(drawn, TOPIC, y=300)
         for n, heading in enumerate(["Ponds of the mills", "Dams of the mills", "Weirs of the mills"]):
             write(drawn, [heading], y=460 + 60 * n, size=14)
             write(drawn, ["They stand there."], y=490 + 60 * n)
@@ -183,7 +183,7 @@ def test_a_long_word_is_a_title() -> None:
         def draw(drawn: pymupdf.Page) -> None:
             write(drawn, [word], y=80, size=20)
             write(drawn, ["Mills of the Upper Kest"], y=120, size=16)
-            write(drawn, BODY, y=260)
+            write(drawn, TOPIC, y=260)
 
         return draw
 
@@ -215,7 +215,7 @@ def test_a_logo_that_begins_the_last_line_of_a_title_does_not_cut_off_the_others
     def cover(drawn: pymupdf.Page) -> None:
         write(drawn, ["Information Systems", "for Mills of the Kest with"], y=80, size=20)
         write(drawn, ["TeX Classes"], y=104 + 24, size=22)
-        write(drawn, BODY, y=260)
+        write(drawn, TOPIC, y=260)
 
     assert title(cover) == "Information Systems for Mills of the Kest with TeX Classes"
 
@@ -228,7 +228,7 @@ def test_a_bold_title_may_stand_directly_above_its_author() -> None:
     def paper(drawn: pymupdf.Page) -> None:
         drawn.insert_text((60, 80), "Survey of the Upper Kest", fontsize=11, fontname="hebo")
         write(drawn, ["Ann Author"], y=94, size=11)
-        write(drawn, BODY, y=130)
+        write(drawn, TOPIC, y=130)
 
     assert title(paper) == "Survey of the Upper Kest"
 
@@ -237,7 +237,7 @@ def test_the_head_of_a_table_is_no_title() -> None:
     def listed(drawn: pymupdf.Page) -> None:
         for n, cell in enumerate(["Miller", "Given name", "Wheel", "Pond"]):
             drawn.insert_text((60 + 120 * n, 80), cell, fontsize=13, fontname="hebo")
-        write(drawn, BODY, y=260)
+        write(drawn, TOPIC, y=260)
 
     assert title(listed, page()) is None
 
@@ -271,7 +271,7 @@ def test_the_kind_of_a_document_alone_is_no_title(kind: str) -> None:
     def headed(drawn: pymupdf.Page) -> None:
         write(drawn, [kind], y=60, size=24)
         write(drawn, ["Turntable System of the Kest"], y=120, size=20)
-        write(drawn, BODY, y=260)
+        write(drawn, TOPIC, y=260)
 
     assert title(headed) == "Turntable System of the Kest"
 
@@ -281,7 +281,7 @@ def test_a_bold_title_in_print_a_little_smaller_than_the_text_may_have_two_lines
         for n, line in enumerate(["GUIDE TO MILLS OF THE KEST", "AND THEIR WHEELS"]):
             drawn.insert_text((60, 60 + 14 * n), line, fontsize=10.7, fontname="hebo")
         write(drawn, ["Ann Author"], y=110, size=9)
-        write(drawn, BODY, y=150)
+        write(drawn, TOPIC, y=150)
 
     assert title(paper) == "GUIDE TO MILLS OF THE KEST AND THEIR WHEELS"
 
@@ -357,7 +357,7 @@ def test_a_title_of_the_properties_may_be_printed_in_large_lines_around_the_auth
         write(drawn, ["Ann Author", "Kestwick"], y=110)
         write(drawn, ["Wheels"], y=160, size=20)
         write(drawn, ["Bob Writer", "Kestwick"], y=190)
-        write(drawn, BODY, y=260)
+        write(drawn, TOPIC, y=260)
 
     said = "Mills of the Upper Kest and their wheels"
     assert title(paper, said=said) == said
@@ -377,7 +377,7 @@ def test_a_title_of_the_properties_is_confirmed_by_its_letters() -> None:
 def test_the_name_of_a_text_file_is_no_title_although_the_page_shows_it() -> None:
     def printed(drawn: pymupdf.Page) -> None:
         write(drawn, ["Notes on mills.txt"], y=40, size=8)
-        write(drawn, BODY, y=260)
+        write(drawn, TOPIC, y=260)
 
     assert title(printed, said="Notes on mills.txt") is None
 
@@ -468,14 +468,14 @@ def test_a_first_line_that_names_the_kind_of_a_document_is_a_title_in_any_print(
         title(lambda on: (write(on, ["Terms of Service"], y=60), write(on, TOPIC, y=100)))
         == "Terms of Service"
     )
-    assert title(lambda on: (write(on, ["Mills of the Kest"], y=60), write(on, BODY, y=100))) is None
+    assert title(lambda on: (write(on, ["Mills of the Kest"], y=60), write(on, TOPIC, y=100))) is None
 
 
 def test_a_colon_in_large_print_goes_on() -> None:
     def assigned(on: pymupdf.Page) -> None:
         write(on, ["Survey Assignment:"], y=80, size=20)
         on.insert_text((60, 106), "Wheels of the Kest", fontsize=20, fontname="hebo")
-        write(on, BODY, y=200)
+        write(on, TOPIC, y=200)
 
     assert title(assigned) == "Survey Assignment: Wheels of the Kest"
 
