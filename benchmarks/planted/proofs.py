@@ -24,9 +24,9 @@ from qagen_dagster.english.sentences import split
 from qagen_dagster.loop.journal import JournalFile
 from qagen_dagster.loop.questions.across_documents import AcrossStage
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
-from qagen_dagster.loop.questions.limits import QALimits
 from qagen_dagster.loop.questions.no_answer.prove import CorpusPassages, Prover
 from qagen_dagster.loop.questions.no_answer.stage import StageJournal
+from qagen_dagster.loop.questions.stopping import QALimits
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.messages import AssistantMessage, Request
 from qagen_dagster.records.document import Document

@@ -11,9 +11,9 @@ from qagen_dagster.defs import metadata
 from qagen_dagster.loop.exams.bank import EXPORTS, Bank, caught_by
 from qagen_dagster.loop.exams.plan import PartPlan
 from qagen_dagster.publishing.exams.pages import question_html
+from qagen_dagster.records.decisions import exam_key
 from qagen_dagster.records.exams import bank
 from qagen_dagster.records.exams.paper import ItemStatistics
-from qagen_dagster.records.review import exam_key
 
 MAX_CARDS = 6
 _WIDTH, _LETTERS, _LINE = 640, 84, 24  # of a card: width in pixels, letters of a line, pixels of a line

@@ -34,7 +34,7 @@ from qagen_dagster.latex.structure import (
     tikz_pictures,
 )
 from qagen_dagster.loop.problems import faithfulness, item_faults
-from qagen_dagster.mathematics.values import known_value
+from qagen_dagster.mathematics.equality import known_value
 from qagen_dagster.records.problems.submissions import (
     AlternateResult,
     Breach,

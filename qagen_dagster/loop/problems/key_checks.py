@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from qagen_dagster.latex import comparison
 from qagen_dagster.latex.answer_key import lettered_options, stated_answer
 from qagen_dagster.latex.structure import code_of, options_of, question_of, solution_of, statement_of
-from qagen_dagster.mathematics.values import SOLVED, close, value_of
+from qagen_dagster.mathematics.equality import SOLVED, close, value_of
 from qagen_dagster.records.blind import LETTERS, BlindSolution
 from qagen_dagster.records.problems.submissions import ANSWER_MARK, DIAGRAM_MARK, ScanResult
 from qagen_dagster.toolkit.excerpt import block

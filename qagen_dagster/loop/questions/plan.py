@@ -23,7 +23,7 @@ from qagen_dagster.loop.questions.fingerprint import (
     specs_of,
     work_fingerprint,
 )
-from qagen_dagster.loop.questions.limits import QALimits, mix_of, staged_of, wanted_limits
+from qagen_dagster.loop.questions.stopping import QALimits, mix_of, staged_of, wanted_limits
 from qagen_dagster.loop.shared_budget import effective_budget
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance, Budget
