@@ -10,6 +10,7 @@ pictures without alternative text become U+FFFD. Formulae become TeX without its
 
 import re
 from collections.abc import Callable, Iterator
+from itertools import accumulate
 from typing import TypeAlias, cast
 
 from lxml import etree
@@ -38,7 +39,7 @@ _SPACED = frozenset("=<>≤≥≠≈≡∝~→←↔⇒⇔∈∉⊂⊆∩+±⋅�
 # Macrons, circumflexes, tildes, a dot and arrows, each with its combining form
 _SIGNS = "\u00af\u203e\u0304^\u02c6~\u02dc\u02d9\u2192\u20d7"
 _ACCENTS = dict(zip(_SIGNS, "\u0304\u0304\u0304\u0302\u0302\u0303\u0303\u0307\u20d7\u20d7", strict=True))
-_TIGHT_OPEN = frozenset("([{|")
+_DEPTHS = dict(zip("([{)]}", (1, 1, 1, -1, -1, -1), strict=True))
 _ATOM = re.compile(r"[^\W\d_]+|\d+(?:[.,]\d+)*|\S")
 _SIGNED = re.compile(r"(^|[(\[{,;=<>\u2264\u2265\u2248~\u00d7/^_] ?) ?([-\u2212+\u00b1]) (?=\w)")
 _GLUED = re.compile(r"[_^/](?:[^\W_]+(?:[.,]\d+)*|\([^()]*\))$")  # the end of a script or a denominator
@@ -216,9 +217,14 @@ def _operator(sign: str) -> str:
 def _grouped(text: str) -> str:
     """An operand in parentheses, unless it has brackets already or is a single name, number or symbol."""
     text = " ".join(text.split())
-    if _ATOM.fullmatch(text) or not text or (text[0] in _TIGHT_OPEN and text[-1] in ")]}|"):
-        return text
-    return f"({text})"
+    return text if not text or _ATOM.fullmatch(text) or _is_enclosed(text) else f"({text})"
+
+
+def _is_enclosed(text: str) -> bool:
+    """Whether one pair of brackets or bars encloses the whole text. "(a)(b)" has two pairs."""
+    if text[0] == "|":
+        return text[-1] == "|" and text.count("|") == 2
+    return text[-1] in ")]}" and 0 not in list(accumulate(_DEPTHS.get(sign, 0) for sign in text))[:-1]
 
 
 def _parts(elements: list[Element], count: int) -> list[str]:
