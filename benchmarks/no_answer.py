@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from qagen_dagster.agents.questions.context import QAContext
+from qagen_dagster.agents.questions.prompt_values import QAContext
 from qagen_dagster.ingest.parsing import parse_corpus
 from qagen_dagster.loop.journal import JournalFile
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels

@@ -12,8 +12,8 @@ from typing import Any
 from benchmarks.planted.documents import Page
 from benchmarks.planted.faults import Planted
 from qagen_dagster.agents.questions import generator
-from qagen_dagster.agents.questions.context import History, QAContext
 from qagen_dagster.agents.questions.evidence.quote_search import skeleton
+from qagen_dagster.agents.questions.prompt_values import History, QAContext
 from qagen_dagster.agents.questions.validator import judge, rejection
 from qagen_dagster.loop.questions import model_checks
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels

@@ -19,7 +19,7 @@ from typing import Any
 from benchmarks.no_answer import COMBINATION, Article, Asked, Script, articles, space_of
 from qagen_dagster.agents.questions import across, no_answer
 from qagen_dagster.agents.questions.across import Member
-from qagen_dagster.agents.questions.context import QAContext
+from qagen_dagster.agents.questions.prompt_values import QAContext
 from qagen_dagster.english.sentences import split
 from qagen_dagster.loop.journal import JournalFile
 from qagen_dagster.loop.questions.across_documents import AcrossStage

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property, partial
 
-from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.agents.questions.mix import Mix
+from qagen_dagster.agents.questions.prompt_values import QAContext
 from qagen_dagster.configuration.corpora import Corpus
 from qagen_dagster.configuration.profiles import Profile, Role
 from qagen_dagster.errors import ModelError, StoreError

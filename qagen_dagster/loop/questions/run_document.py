@@ -10,7 +10,7 @@ from typing import Self
 
 from qagen_dagster.agents.questions import generator
 from qagen_dagster.agents.questions.batch import questioner
-from qagen_dagster.agents.questions.context import History, QAContext
+from qagen_dagster.agents.questions.prompt_values import History, QAContext
 from qagen_dagster.agents.questions.validator import Replies
 from qagen_dagster.errors import BudgetExhaustedError, ModelError
 from qagen_dagster.ingest.parsing import USABLE

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.agents.questions.mix import hops
+from qagen_dagster.agents.questions.prompt_values import QAContext
 from qagen_dagster.loop.journal import JournalFile
 from qagen_dagster.loop.questions.across_documents import AcrossStage, groups_of
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.agents.questions.mix import OTHER, Mix
+from qagen_dagster.agents.questions.prompt_values import QAContext
 from qagen_dagster.loop.questions.document_journal import DocumentJournal
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
 from qagen_dagster.loop.questions.run_document import run_document

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from qagen_dagster.agents.questions.context import QAContext
+from qagen_dagster.agents.questions.prompt_values import QAContext
 from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.loop.questions import model_checks
 from qagen_dagster.loop.questions.document_journal import DocumentJournal

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qagen_dagster.agents.questions.context import QAContext
+from qagen_dagster.agents.questions.prompt_values import QAContext
 from qagen_dagster.errors import BudgetExhaustedError, PermanentModelError
 from qagen_dagster.loop.questions.document_journal import DocumentJournal, QuestionJournal, events_of
 from qagen_dagster.loop.questions.document_work import DocumentWork

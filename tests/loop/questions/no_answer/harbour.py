@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from qagen_dagster.agents.questions.context import QAContext
+from qagen_dagster.agents.questions.prompt_values import QAContext
 from qagen_dagster.loop.journal import JournalFile
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
 from qagen_dagster.loop.questions.no_answer.prove import CorpusPassages
