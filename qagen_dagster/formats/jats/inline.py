@@ -53,7 +53,7 @@ _NAMES_OF_BLOCKS = (
     "table-wrap-group verse-group"
 )
 BLOCKS = frozenset(_NAMES_OF_BLOCKS.split())
-# Elements that have no text for a reader.
+# Elements whose text is not part of the line.
 _NAMES_OF_DROPPED = (
     "object-id contrib-id institution-id graphic media annotation annotation-xml fn index-term x "
     "processing-meta alt-text long-desc strike"
@@ -148,7 +148,7 @@ def href(element: Element) -> str | None:
 
 def formula_text(formula: Element) -> str:
     """A formula's content as one line without its label: TeX as `$TeX$`, else MathML in a line, with the text around them. Empty when the
-    formula is only a picture."""
+    formula is only a `graphic`."""
     has_tex = any(local(one) == "tex-math" and tex_text(text_of(one)) for one in formula)
     pictures = "inline-graphic" * (local(formula) == "alternatives" and len(formula) > 1)
     skipped = ("", "label", "math" if has_tex else "tex-math", pictures)
@@ -161,7 +161,7 @@ def formula_text(formula: Element) -> str:
 
 
 def tex_text(source: str) -> str:
-    """TeX on one line without document wrapping, fences and layout commands."""
+    """TeX on one line without document wrapping, math delimiters such as `$`, and layout commands."""
     found = _DOCUMENT.search(source)
     tex = _TEX_COMMENT.sub("", _PREAMBLE.sub("", found[1] if found else source)).strip()
     for fence in _FENCES:
@@ -215,7 +215,7 @@ def _operator(sign: str) -> str:
 
 
 def _grouped(text: str) -> str:
-    """An operand in parentheses, unless it has brackets already or is a single name, number or symbol."""
+    """An operand in parentheses, unless it begins and ends with brackets, or is a single name, number or symbol."""
     text = " ".join(text.split())
     return text if not text or _ATOM.fullmatch(text) or _is_enclosed(text) else f"({text})"
 
@@ -417,7 +417,7 @@ def _formula(element: Element, parts: list[str]) -> None:
 
 
 def _identifier(element: Element, parts: list[str]) -> None:
-    # Numbers of literature databases mean nothing to a reader, and publishers put no separator before them.
+    # Numbers of literature databases mean nothing to a reader. Publishers put no separator before identifiers.
     if element.get("pub-id-type") not in ("pmid", "pmcid"):
         parts.append(" " * (_last(parts).strip() not in ("", "/", ":", "(")))
         _collect(element, parts)

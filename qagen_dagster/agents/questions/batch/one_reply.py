@@ -1,4 +1,4 @@
-"""Runs an agent without tools on a shown text, and reads its reply.
+"""Runs an agent that has only submit tools on a shown text, and reads its reply.
 
 All requests have the same system text and tools, and then the shown text, so that providers cache these once for all agents. A model whose
 context is too small is asked again with less text. Some models call no tool. In this case the plain text is read for type tags,
