@@ -2,8 +2,9 @@
 
 Adjacent lines in the same print are a group. A group, or the first cells of its lines, can be the title. The weighted sum of its features
 is its score. All scores and that of "no title" give probabilities (multinomial logistic regression with the L2 penalty 0.2; one run
-fitted all weights to 476 PDFs in ten collections, and each collection was left out once to choose `_SURE`). A title that the properties
-or the outline state is another candidate if whole lines of the first pages show it.
+fitted all weights to 476 PDFs in ten collections). `_SURE` was chosen with each collection left out once: it keeps wrong titles at 5 % in
+the two collections that the lists of words were not made from. A title that the properties or the outline state is another candidate if
+whole lines of the first pages show it.
 """
 
 import re
