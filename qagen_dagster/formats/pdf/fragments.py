@@ -53,7 +53,7 @@ _DIGIT = re.compile(r"\d")
 _NUMBER = re.compile(r"\S\d|\d[^\W\d_]")
 _TALLER = 2  # minimum tenths of a point by which a line with raised letters is taller than others
 _SMALL = 0.86  # maximum size of raised and lowered letters, relative to the letters before them
-_CHOICE = re.compile(rb"(\d+(?:\.\d+)?) Tf\b")
+_CHOICE = re.compile(rb"fT(?<!\wfT) (\d+(?:\.\d+)?)")  # backwards, because a search for a fixed text is fast
 _SMALLEST = 0.4  # minimum size of a raised number, relative to the text before it
 _SHORT = 300  # maximum bytes of commands that write a raised number
 _RAISED = re.compile(r"[^\s*\u2217]{0,7}[^\W_][^\s*\u2217]{0,7}")
@@ -353,8 +353,8 @@ def _family_and_size(style: str) -> tuple[str, float]:
 
 def _mixes_sizes(commands: bytes) -> bool:
     """Whether a page's commands write a short text in smaller letters between two texts of one size."""
-    choices = [(float(one[1]), one.end()) for one in _CHOICE.finditer(commands)]
-    sizes = [next(some) for _, some in groupby(choices, itemgetter(0))]
+    found = [(float(one[1][::-1]), -one.start()) for one in _CHOICE.finditer(commands[::-1])]
+    sizes = [next(some) for _, some in groupby(found[::-1], itemgetter(0))]
     return any(
         a == c and _SMALLEST * a < b <= _SMALL * a and end - start < _SHORT
         for (a, _), (b, start), (c, end) in zip(sizes, sizes[1:], sizes[2:], strict=False)

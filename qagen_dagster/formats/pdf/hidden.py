@@ -145,13 +145,19 @@ def _struck(printed: Printed, f: Fragments) -> _Marks:
 
 def _add_covers(marks: _Marks, printed: Printed, f: Fragments) -> None:
     """Add the opaque bars and the pictures over each fragment that is painted before them."""
-    pictures = printed.pictures() if printed.content.covers else []
     middles = sorted(zip(map(add, f.y0, f.y1), count(), strict=False))
+
+    def inside(box: Rect) -> list[int]:
+        x0, y0, x1, y1 = (int(side * SCALE) for side in box)
+        level = middles[bisect(middles, (2 * y0, 0)) : bisect(middles, (2 * y1, 0))]
+        return [n for _, n in level if f.x0[n] < x1 and x0 < f.x1[n]]
+
+    is_covered = printed.content.covers and any(map(inside, printed.picture_boxes()))
+    pictures = printed.pictures() if is_covered else []
     for state, covers in (("doubtful", printed.paths.areas), ("behind", pictures)):
         for before, box, _ in [one for one in covers if one[0] and one[2] is not None][-_MOST_COVERS:]:
-            x0, y0, x1, y1 = (int(side * SCALE) for side in box)
-            for _, n in middles[bisect(middles, (2 * y0, 0)) : bisect(middles, (2 * y1, 0))]:
-                if f.line[n] < before and f.x0[n] < x1 and x0 < f.x1[n]:
+            for n in inside(box):
+                if f.line[n] < before:
                     marks.setdefault(n, []).append((state, box))
 
 
