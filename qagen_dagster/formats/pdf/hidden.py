@@ -7,7 +7,7 @@ a program recognised in the picture. Only doubtful letters are checked in a pict
 
 import re
 from bisect import bisect, bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from importlib import import_module
@@ -23,6 +23,7 @@ _TINY = 10  # tenths of a point; letters of at most this size are dots
 _LIGHT = 0xE0  # minimum component of a colour that may be the paper's
 _TRANSPARENT = 13  # maximum opacity, of 255, of invisible letters
 _DARK = 0x80  # maximum grey of a rectangle on which every light letter is visible
+_APART = 30.0  # points without checked letters that separate two pictures of a page
 _CONTRAST = 24  # minimum difference of grey between visible letters and their background
 _SCAN = 0.5  # minimum share of a scanned page that its largest picture covers
 _MOST_COVERS = 100  # only this many of a page's last covers are checked; a page with more has a drawing
@@ -226,18 +227,27 @@ def _is_pictured(page: Page) -> bool:
 def _contrasting(page: Page, boxes: dict[_Run, Rect]) -> set[_Run]:
     """The runs whose letters are visible in a picture of the page with one pixel per point.
 
-    They are judged without the space above and below and without marks that touch their sides.
+    They are judged without the space above and below and without marks that touch their sides. Bands without runs are not drawn.
     """
+    bands: list[dict[_Run, Rect]] = []
+    end = -_APART
+    for run, box in sorted(boxes.items(), key=lambda one: one[1][1]):
+        if box[1] >= end + _APART:
+            bands.append({})
+        bands[-1][run] = box
+        end = max(end, box[3])
+    return {run for band in bands for run in _visible(page, band)}
+
+
+def _visible(page: Page, boxes: dict[_Run, Rect]) -> Iterator[_Run]:
     x0, y0, x1, y1 = union(boxes.values())
     left, top = max(x0 - 1, 0), max(y0 - 1, 0)
     width, height = max(min(x1 + 1, page.width) - left, 1), max(min(y1 + 1, page.height) - top, 1)
     drawn = page.draw((left, top, left + width, top + height), round(width), round(height), grey=True)
-    found: set[_Run] = set()
     for run, (x0, y0, x1, y1) in boxes.items():
         trim, side = (y1 - y0) / 6, min((x1 - x0) / 6, 1.5)
         edges = x0 + side - left, y0 + trim - top, x1 - side - left + 1, y1 - trim - top + 1
         start, upper, end, lower = map(int, edges)
         low, high = drawn.crop((start, upper, end, lower)).getextrema()
         if cast("int", high) - cast("int", low) >= _CONTRAST:
-            found.add(run)
-    return found
+            yield run

@@ -385,15 +385,17 @@ class Printed:
         sides = iter(array("f", map(float, stated)))  # single precision, as in the library
         found, lines, at = Painted([], []), 0, 0
         for block in blocks:
-            lines += printed.count(b"<line ", at, at := block.start())
-            stroke, *style, colour = block.groups()[1:]
+            _, stroke, *style, colour = block.groups()
             x0, y0, x1, y1 = islice(sides, 4)
-            pad = min(x1 - x0, y1 - y0) / 2
-            if stroke == b"1" and _PAD[0] < pad <= _PAD[1] and max(x1 - x0, y1 - y0) > 4 * pad:
+            short, long = (x1 - x0, y1 - y0) if x1 - x0 < y1 - y0 else (y1 - y0, x1 - x0)
+            pad = short / 2
+            if stroke == b"1" and _PAD[0] < pad <= _PAD[1] and long > 4 * pad:
                 x0, y0, x1, y1 = x0 + pad, y0 + pad, x1 - pad, y1 - pad
-            if stroke and min(x1 - x0, y1 - y0) <= _RULE:
+                short = min(x1 - x0, y1 - y0)
+            if stroke and short <= _RULE:
                 found.rules.append((int(x0 * SCALE), int(y0 * SCALE), int(x1 * SCALE), int(y1 * SCALE)))
                 continue
+            lines += printed.count(b"<line ", at, at := block.start())
             red, green, blue = bytes.fromhex(colour.decode()) if stroke else (0, 0, 0)
             covers = not stroke or (stroke, *style) == (b"0", b"1", b"ff")
             grey = (3 * red + 6 * green + blue) // 10 if covers else None
@@ -450,9 +452,13 @@ class Page:
         box = _library.Rect(*clip)
         matrix = _library.Matrix(width / box.width, height / box.height)
         space = _library.csGRAY if grey else _library.csRGB
-        drawn = self._page.get_pixmap(matrix=matrix, clip=box, colorspace=space, alpha=False)
+        drawn = self._displayed.get_pixmap(matrix=matrix, clip=box, colorspace=space, alpha=False)
         size, mode = (int(drawn.width), int(drawn.height)), "L" if grey else "RGB"
         return Image.frombytes(mode, size, cast("bytes", drawn.samples))
+
+    @cached_property
+    def _displayed(self) -> Any:
+        return self._page.get_displaylist()
 
     def _shown(self, box: Any) -> Rect:
         turned = _library.Rect(box) * self._turn
