@@ -38,6 +38,8 @@ _RULE = 2.6  # points; a thinner path counts as a line
 _PAD = (2.5, 4.0)  # the least and most points that the library adds around thin strokes of scaled content
 _BLOCK = re.compile(rb'<(?:vector|image) bbox="([^"]+)"(?: stroke="(.)" rectangle="(.)".* argb="(..)(.{6}))?')
 _MAX_CONTENT = 60_000  # compressed bytes of a page; a page with more is a drawing without ruled tables
+_UNPAINTED = re.compile(rb"\b3[.0]*\s+\Z")  # the number of the mode before its command
+_MODE = 16  # maximum bytes of this number and the space after it
 _SHOWS = re.compile(rb"/([^\s/]+)\s+Do\b")
 _TRANSPARENT = 0.05  # maximum opacity of invisible letters
 _MANY_PATHS = 1_500  # a page with more paths is a drawing without ruled tables or bars over text
@@ -253,8 +255,8 @@ class _Content:
     def may_be_unpainted(self) -> bool:
         """Whether the page may have text that is transparent or not painted."""
         stated = [_mupdf.ll_pdf_to_real(ca) for one in self._of_kind("ExtGState") if (ca := _get(one, "ca"))]
-        unpainted = b"Tr" in self.commands and re.search(rb"\b3[.0]*\s+Tr", self.commands)
-        return bool(unpainted) or min(stated, default=1) <= _TRANSPARENT
+        modes = [part[-_MODE:] for part in self.commands.split(b"Tr")[:-1]]
+        return any(map(_UNPAINTED.search, modes)) or min(stated, default=1) <= _TRANSPARENT
 
     @property
     def is_whole(self) -> bool:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from math import exp, log2
 
 from qagen_dagster.formats.pdf.fragments import Font
@@ -74,6 +74,7 @@ _NAMES_KIND = re.compile(f"(?i){_DOCUMENT}")
 _ONLY_KIND = re.compile(rf"(?i)(?:{_DOCUMENT}(?: of| for)?|of|for)$")
 # Ends with a short word, such as "of" or "e".
 _GOES_ON = re.compile(r" [^\W\d_A-Z\u0410-\u042f]{1,3}$|\b(?:OF|FOR|AND|THE|TO|ON|IN|WITH|Of|For|And|The)$")
+_ASCII_WORD, _WORD = re.compile("([a-z]{4,5})[a-z]*"), re.compile(r"([^\W\d_]{4,5})[^\W\d_]*")
 _LABEL = re.compile(r"[^\W\d_]+(?: [^\W\d_]+){0,2} ?: ")
 _LOGO = re.compile(r"(?<=[A-Z])\^(?=[A-Z])")  # the mark of a raised letter, as in the logo "LaTeX"
 _NOTE_MARK = re.compile(
@@ -222,9 +223,11 @@ def _continues(text: PdfText, group: Sequence[int], n: int) -> bool:
 
 def _words_of(line: str) -> set[str]:
     """The beginnings of the words of a line, which inflection does not change; pairs of letters if the script separates no words."""
-    if line and max(line) > WIDE:
+    if line.isascii():
+        return set(_ASCII_WORD.findall(line.casefold()))
+    if max(line) > WIDE:
         return {line[n : n + 2] for n in range(len(line) - 1)}
-    return {word[:5] for word in re.findall(r"[^\W\d_]{4,}", line.casefold())}
+    return set(_WORD.findall(line.casefold()))
 
 
 class _Features:
@@ -243,7 +246,7 @@ class _Features:
         self._text_at = min(texts, default=end)
         self._said = letters_of(said)
         self._order = {group.lines[0]: n for n, group in reversed(list(enumerate(groups)))}
-        self._words = Counter(word for line in lines[:_SAMPLED] for word in _words_of(line))
+        self._words = Counter(chain.from_iterable(map(_words_of, lines[:_SAMPLED])))
 
     def score(self, group: _Group) -> float:
         """The weighted sum of the group's features."""
