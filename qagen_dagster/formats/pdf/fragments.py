@@ -9,7 +9,7 @@ In all modules of this folder, `f` is the `Fragments` of a page, and `n` is the 
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from html import unescape
@@ -356,18 +356,13 @@ def _mixes_sizes(commands: bytes) -> bool:
     back = commands[::-1]
     written = _CHOICE.findall(back)
     number = {one: float(one[::-1]) for one in set(written)}
-    if not any(_alternate([(size, 0) for size, _ in groupby(map(number.__getitem__, written))])):
+    sizes = [size for size, _ in groupby(map(number.__getitem__, written))][::-1]
+    alternate = [a == c and _SMALLEST * a < b <= _SMALL * a for a, b, c in zip(sizes, sizes[1:], sizes[2:])]
+    if not any(alternate):
         return False  # few pages need the places
     found = [(number[one[1]], -one.start()) for one in _CHOICE.finditer(back)]
-    places = _alternate([next(some) for _, some in groupby(found[::-1], itemgetter(0))])
-    return any(end - start < _SHORT for start, end in places)
-
-
-def _alternate(sizes: Sequence[tuple[float, int]]) -> Iterator[tuple[int, int]]:
-    """The places of each size that is smaller than the sizes before and after it, which are equal, and of the size after it."""
-    for (a, _), (b, start), (c, end) in zip(sizes, sizes[1:], sizes[2:], strict=False):
-        if a == c and _SMALLEST * a < b <= _SMALL * a:
-            yield start, end
+    ends = [next(some)[1] for _, some in groupby(found[::-1], itemgetter(0))]
+    return any(end - start < _SHORT for start, end in compress(pairwise(ends[1:]), alternate))
 
 
 def _is_suspect(f: Fragments) -> bool:

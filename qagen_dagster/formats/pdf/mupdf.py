@@ -9,17 +9,17 @@ import os
 import re
 import sys
 import tempfile
-from array import array
 from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
-from itertools import islice
 from typing import Any, NamedTuple, cast
 
 import pymupdf as _untyped_library
 from PIL import Image
 from pymupdf import extra as _untyped_extra
 from pymupdf import mupdf as _untyped_binding
+
+from qagen_dagster.formats.pdf.painted import SCALE, Area, Painted, Rect, painted_on
 
 # PyMuPDF does not have complete types, so this module gives a type to every value from it.
 _library = cast("Any", _untyped_library)
@@ -33,10 +33,6 @@ _TEXT = (
     | _library.TEXT_USE_CID_FOR_UNKNOWN_UNICODE
 )
 _IDENTITY = _library.Matrix(1, 1)
-SCALE = 10  # text is printed in whole tenths of a point
-_RULE = 2.6  # points; a thinner path counts as a line
-_PAD = (2.5, 4.0)  # the least and most points that the library adds around thin strokes of scaled content
-_BLOCK = re.compile(rb'<(?:vector|image) bbox="([^"]+)"(?: stroke="(.)" rectangle="(.)".* argb="(..)(.{6}))?')
 _MAX_CONTENT = 60_000  # compressed bytes of a page; a page with more is a drawing without ruled tables
 _UNPAINTED = re.compile(rb"\b3[.0]*\s+\Z")  # the number of the mode before its command
 _MODE = 16  # maximum bytes of this number and the space after it
@@ -46,13 +42,18 @@ _MANY_PATHS = 1_500  # a page with more paths is a drawing without ruled tables 
 _MAX_OUTLINE = 5_000  # entries; an outline may contain a cycle
 _MAX_FIELDS = 1_000  # maximum form fields of a page that are read
 _PICTURE_FILTERS = {"JBIG2Decode", "DCTDecode", "JPXDecode", "CCITTFaxDecode"}
+_NO_PICTURES = [
+    "fill_path",
+    "stroke_path",
+    "fill_text",
+    "stroke_text",
+    "ignore_text",
+    "begin_layer",
+    "end_layer",
+]
 CLIPPING = 64  # flag of letters that clip other painting
 PAINTED = 16 | 32 | CLIPPING  # flags of letters that are filled, stroked or used for clipping
 _HIDDEN = 1 << 1 | 1 << 5  # flags of form fields that are not shown
-
-Rect = tuple[float, float, float, float]
-# A painted area: how many lines of text precede it, its box in points, its grey (0 for pictures; None: no opaque rectangle).
-Area = tuple[int, Rect, int | None]
 
 
 def union(boxes: Iterable[Rect]) -> Rect:
@@ -89,13 +90,6 @@ class Drawing(NamedTuple):
     items: int
     curved: bool
     white: bool
-
-
-class Painted(NamedTuple):
-    """The paths and pictures around a page's text: the boxes of thin paths in tenths of a point, and the other areas."""
-
-    rules: list[tuple[int, int, int, int]]
-    areas: list[Area]
 
 
 class Letter:
@@ -253,10 +247,14 @@ class _Content:
 
     @property
     def may_be_unpainted(self) -> bool:
-        """Whether the page may have text that is transparent or not painted."""
-        stated = [_mupdf.ll_pdf_to_real(ca) for one in self._of_kind("ExtGState") if (ca := _get(one, "ca"))]
+        """Whether the page may have text that is transparent or not painted. Many files state transparency that no command uses."""
         modes = [part[-_MODE:] for part in self.commands.split(b"Tr")[:-1]]
-        return any(map(_UNPAINTED.search, modes)) or min(stated, default=1) <= _TRANSPARENT
+        states = [state for resources in self._resources for state in _items(resources, "ExtGState").items()]
+        stated = [(name, _mupdf.ll_pdf_to_real(ca)) for name, one in states if (ca := _get(one, "ca"))]
+        clear = [b"/" + name.encode("utf-8", "replace") for name, ca in stated if ca <= _TRANSPARENT]
+        unknown = clear and (not self.is_whole or b"#" in self.commands)  # a name may be written with "#"
+        used = any(name in self.commands for name in clear)
+        return bool(unknown) or used or any(map(_UNPAINTED.search, modes))
 
     @property
     def is_whole(self) -> bool:
@@ -278,10 +276,8 @@ class _Content:
 
     def fonts(self) -> frozenset[str]:
         """The names of the fonts. To read them on every page would take a tenth of the time that the prints take."""
-        return frozenset([_mupdf.ll_pdf_to_name(_get(font, "BaseFont")) for font in self._of_kind("Font")])
-
-    def _of_kind(self, kind: str) -> list[Any]:
-        return [one for resources in self._resources for one in _items(resources, kind).values()]
+        fonts = [font for resources in self._resources for font in _items(resources, "Font").values()]
+        return frozenset([_mupdf.ll_pdf_to_name(_get(font, "BaseFont")) for font in fonts])
 
 
 class _Paper:
@@ -366,13 +362,13 @@ class Printed:
 
     def picture_boxes(self) -> list[Rect]:
         """The boxes of the pictures and shadings. A pass for these alone takes a fraction of the time of `pictures`."""
-        device = _Boxes()
-        device.found = list[Rect]()
-        for kind in _PICTURES:
-            getattr(device, f"use_virtual_{kind}")()
+        found: list[tuple[str, Rect]] = []
+        device = _library.JM_new_bbox_device_Device(found, layers=False)
+        for kind in _NO_PICTURES:
+            getattr(device, f"use_virtual_{kind}")(False)
         _mupdf.fz_run_page(self.content.page, device, _mupdf.FzMatrix(), _mupdf.FzCookie())
         _mupdf.fz_close_device(device)
-        return cast("list[Rect]", device.found)
+        return [box for _, box in found]
 
     def pictures(self) -> list[Area]:
         """The areas of the pictures. They are read in a pass of their own, because pictures break lines of text."""
@@ -382,34 +378,14 @@ class Printed:
 
     def _painted(self) -> Painted:
         printed = self._paper.print(_mupdf.ll_fz_print_stext_page_as_xml_with_flags, self._structured, 0, 0)
-        blocks = list(_BLOCK.finditer(printed))
-        stated = b" ".join([block[1] for block in blocks]).split()
-        sides = iter(array("f", map(float, stated)))  # single precision, as in the library
-        found, lines, at = Painted([], []), 0, 0
-        for block in blocks:
-            _, stroke, *style, colour = block.groups()
-            x0, y0, x1, y1 = islice(sides, 4)
-            short, long = (x1 - x0, y1 - y0) if x1 - x0 < y1 - y0 else (y1 - y0, x1 - x0)
-            pad = short / 2
-            if stroke == b"1" and _PAD[0] < pad <= _PAD[1] and long > 4 * pad:
-                x0, y0, x1, y1 = x0 + pad, y0 + pad, x1 - pad, y1 - pad
-                short = min(x1 - x0, y1 - y0)
-            if stroke and short <= _RULE:
-                found.rules.append((int(x0 * SCALE), int(y0 * SCALE), int(x1 * SCALE), int(y1 * SCALE)))
-                continue
-            lines += printed.count(b"<line ", at, at := block.start())
-            red, green, blue = bytes.fromhex(colour.decode()) if stroke else (0, 0, 0)
-            covers = not stroke or (stroke, *style) == (b"0", b"1", b"ff")
-            grey = (3 * red + 6 * green + blue) // 10 if covers else None
-            found.areas.append((lines, (x0, y0, x1, y1), grey))
-        return found
+        return painted_on(printed)
 
 
 class Page:
     """The content of one page besides text."""
 
     def __init__(self, page: Any) -> None:
-        self._page = page
+        self._page, self._list = page, None
         self._turn = page.rotation_matrix
         self.width, self.height = float(page.rect.width), float(page.rect.height)
         self.box: Rect = (0.0, 0.0, self.width, self.height)  # as displayed
@@ -454,13 +430,10 @@ class Page:
         box = _library.Rect(*clip)
         matrix = _library.Matrix(width / box.width, height / box.height)
         space = _library.csGRAY if grey else _library.csRGB
-        drawn = self._displayed.get_pixmap(matrix=matrix, clip=box, colorspace=space, alpha=False)
+        self._list = self._list or self._page.get_displaylist()
+        drawn = self._list.get_pixmap(matrix=matrix, clip=box, colorspace=space, alpha=False)
         size, mode = (int(drawn.width), int(drawn.height)), "L" if grey else "RGB"
         return Image.frombytes(mode, size, cast("bytes", drawn.samples))
-
-    @cached_property
-    def _displayed(self) -> Any:
-        return self._page.get_displaylist()
 
     def _shown(self, box: Any) -> Rect:
         turned = _library.Rect(box) * self._turn
@@ -483,20 +456,6 @@ def _checkboxes(page: Any) -> list[CheckBox]:
             found.append(CheckBox(sides, state not in ("", "Off")))
         field = _mupdf.pdf_next_widget(field)
     return found
-
-
-def _add_picture(device: Any, _context: Any, _picture: Any, matrix: Any, *_: Any) -> None:
-    box = _mupdf.ll_fz_transform_rect(_mupdf.fz_unit_rect, matrix)
-    device.found.append((box.x0, box.y0, box.x1, box.y1))
-
-
-def _add_shading(device: Any, _context: Any, shading: Any, matrix: Any, *_: Any) -> None:
-    box = _mupdf.ll_fz_bound_shade(shading, matrix)
-    device.found.append((box.x0, box.y0, box.x1, box.y1))
-
-
-_PICTURES = {"fill_image": _add_picture, "fill_image_mask": _add_picture, "fill_shade": _add_shading}
-_Boxes: Any = type("_Boxes", (_mupdf.FzDevice2,), _PICTURES)
 
 
 def _chain(item: Any) -> Iterator[Any]:

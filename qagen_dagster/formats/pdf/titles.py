@@ -56,9 +56,9 @@ _OFTEN = 15  # number of times after which a word counts as the topic
 _NO_TITLE = re.compile(
     r"(?i)arxiv:|.*\bpage \d+ of \d|(?:proceedings|journal) of |https?://|www\.|doi:|10\.\d{4,9}/|issn\b|isbn\b|page \d|vol(?:ume|\.)? ?\d|[\d\W_]*$|(?:v|version|release|revision|rev\.)\.? ?\d|.*@|(?:[^\W\d_]+[.,]? +)?(?:\d{1,2}(?:\.|st|nd|rd|th)?,? +)?[^\W\d_]{3,12}[.,]? +(?:\d{1,2}(?:st|nd|rd|th)?,? +)?(?:19|20)\d\d$|[^\W\d_]+(?:[- ][^\W\d_]+){0,3}(?: [-\u2013\u2014] |, ?)(?:19|20)\d\d$|\d{4}-\d\d-\d\d\b|confidential$|draft$|by(?: |$)"
 )
-# An organisation, or the words that say that this is a thesis.
+# An organisation, or the words that say that this is a thesis, in small letters: to ignore case is slow.
 _OTHER = re.compile(
-    r"(?i)\b(?:dipartiment\w*|centro|esc[ou]\w*la|scuola|\u00e9cole|high school|secondary|college|curso|corso|programme|law offices?|attorneys?|inc|llc|corp|association|council|agency|company|government|universi\w*|department|faculty|school of|institut\w*|ministry|laborator\w+|commission|court|ltd\b|gmbh\b|\u0161kol\w+|universit\u00e4t\w*|fakult\u00e4t|departamento|facultad|minist\w+)\b|\u043f\u0440\u0430\u0432\u0438\u0442\u0435\u043b\u044c\u0441\u0442\u0432|\u0443\u043d\u0438\u0432\u0435\u0440\u0441\u0438\u0442\u0435\u0442|\u043c\u0438\u043d\u0438\u0441\u0442\u0435\u0440\u0441\u0442\u0432|\u043c\u0438\u043d\u043e\u0431\u0440|\u0444\u0430\u043a\u0443\u043b\u044c\u0442\u0435\u0442|\u043a\u0430\u0444\u0435\u0434\u0440\u0430|\u0438\u043d\u0441\u0442\u0438\u0442\u0443\u0442|\u0443\u0447\u0440\u0435\u0436\u0434\u0435\u043d\u0438\u0435|\u5927\u5b66|\u516c\u53f8|\u5927\u5b78|\u062c\u0627\u0645\u0639\u0629|\u062f\u0627\u0646\u0634\u06af\u0627\u0647|\u062f\u0627\u0646\u0634\u06a9\u062f|^(?:(?:a|the|pra) )?(?:[\w'\u2019.]+ ){0,3}(?:thesis|dissertation|tesis|tese|th\u00e8se|pr\u00e1ce|\w*arbeit)\b(?: (?:to|submitted|for|in|zur) .*)?$|(?:\u043a\u0432\u0430\u043b\u0438\u0444\u0438\u043a\u0430\u0446\u0438\u043e\u043d\u043d|\u0434\u0438\u0441\u0441\u0435\u0440\u0442\u0430\u0446|\u8bba\u6587|\u8ad6\u6587|\u6bd5\u4e1a\u8bbe\u8ba1)"
+    r"\b(?:dipartiment\w*|centro|esc[ou]\w*la|scuola|\u00e9cole|high school|secondary|college|curso|corso|programme|law offices?|attorneys?|inc|llc|corp|association|council|agency|company|government|universi\w*|department|faculty|school of|institut\w*|ministry|laborator\w+|commission|court|ltd\b|gmbh\b|\u0161kol\w+|universit\u00e4t\w*|fakult\u00e4t|departamento|facultad|minist\w+)\b|\u043f\u0440\u0430\u0432\u0438\u0442\u0435\u043b\u044c\u0441\u0442\u0432|\u0443\u043d\u0438\u0432\u0435\u0440\u0441\u0438\u0442\u0435\u0442|\u043c\u0438\u043d\u0438\u0441\u0442\u0435\u0440\u0441\u0442\u0432|\u043c\u0438\u043d\u043e\u0431\u0440|\u0444\u0430\u043a\u0443\u043b\u044c\u0442\u0435\u0442|\u043a\u0430\u0444\u0435\u0434\u0440\u0430|\u0438\u043d\u0441\u0442\u0438\u0442\u0443\u0442|\u0443\u0447\u0440\u0435\u0436\u0434\u0435\u043d\u0438\u0435|\u5927\u5b66|\u516c\u53f8|\u5927\u5b78|\u062c\u0627\u0645\u0639\u0629|\u062f\u0627\u0646\u0634\u06af\u0627\u0647|\u062f\u0627\u0646\u0634\u06a9\u062f|^(?:(?:a|the|pra) )?(?:[\w'\u2019.]+ ){0,3}(?:thesis|dissertation|tesis|tese|th\u00e8se|pr\u00e1ce|\w*arbeit)\b(?: (?:to|submitted|for|in|zur) .*)?$|(?:\u043a\u0432\u0430\u043b\u0438\u0444\u0438\u043a\u0430\u0446\u0438\u043e\u043d\u043d|\u0434\u0438\u0441\u0441\u0435\u0440\u0442\u0430\u0446|\u8bba\u6587|\u8ad6\u6587|\u6bd5\u4e1a\u8bbe\u8ba1)"
 )
 _KIND = re.compile(
     r"(?i)(?:application note|cover (?:page|sheet|letter)|(?:product )?data ?sheet|product data|white ?paper|technical report|working paper|(?:product )?specification|user(?:'s)? (?:guide|manual)|report|\u043e\u0442\u0447[\u0435\u0451]\u0442)$"
@@ -69,7 +69,7 @@ _CAPITALISED = r"[A-Z\u00c0-\u00de\u0410-\u042f][\w.'\u2019-]*"
 _PERSON = re.compile(rf"{_CAPITALISED}(?: {_CAPITALISED}){{1,3}}$")
 _BETWEEN_NAMES = re.compile(r", (?:and |& )?| and | & ")
 _DOCUMENT = r"\b(?:informe|relat[o\u00f3]rio|relazione|rapport|sprawozdanie|bericht|anleitung|handbuch|manuale|manuel|gu[i\u00ed]a|\u043e\u0442\u0447[\u0435\u0451]\u0442|\u0440\u0443\u043a\u043e\u0432\u043e\u0434\u0441\u0442\u0432\u043e|act|agenda|agreement|application|assignment|brochure|bulletin|bylaws|catalogue?|certificate|charter|checklist|code of|complaint|constitution|contract|curriculum|data ?sheet|declaration|documentation|exam|form|guide|guidelines|handbook|handout|homework|instructions|invoice|lecture|licen[cs]e|manual|memo(?:randum)?|minutes|newsletter|notes|notice|plan|policy|program(?:me)?|proposal|protocol|questionnaire|quiz|reference|report|request|review|rules|schedule|specification|standard|statement|summary|survey|syllabus|template|terms|test|timetable|tutorial|white ?paper|workshop|worksheet)s?\b"
-_NAMES_KIND = re.compile(f"(?i){_DOCUMENT}")
+_NAMES_KIND = re.compile(_DOCUMENT)  # in small letters
 # The line before the name or after it may be only this.
 _ONLY_KIND = re.compile(rf"(?i)(?:{_DOCUMENT}(?: of| for)?|of|for)$")
 # Ends with a short word, such as "of" or "e".
@@ -155,7 +155,8 @@ def _may_be_title(shown: str) -> bool:
 @lru_cache(1_000)
 def _names_other(line: str) -> bool:
     """Whether a line names an organisation or a thesis instead of the document."""
-    return bool(_OTHER.search(line)) and not _NAMES_KIND.search(line)
+    small = line.lower()
+    return bool(_OTHER.search(small)) and not _NAMES_KIND.search(small)
 
 
 def _groups(text: PdfText) -> list[_Group]:
@@ -262,7 +263,7 @@ class _Features:
             "bold": (font.bold and not large and font.size > _EQUAL * self._body) * early**2,
             "early": early,
             "stated": bool(letters) and letters == self._said,
-            "kind": bool(_NAMES_KIND.search(shown)) and not _KIND.match(shown),
+            "kind": bool(_NAMES_KIND.search(shown.lower())) and not _KIND.match(shown),
             "other": _names_other(self._lines[group.lines[0]]),
             "sentence": shown[0].islower()
             or shown[-1] in ":;.\u3002"
