@@ -354,15 +354,14 @@ def _family_and_size(style: str) -> tuple[str, float]:
 def _mixes_sizes(commands: bytes) -> bool:
     """Whether a page's commands write a short text in smaller letters between two texts of one size."""
     back = commands[::-1]
-    written = _CHOICE.findall(back)
-    number = {one: float(one[::-1]) for one in set(written)}
-    sizes = [size for size, _ in groupby(map(number.__getitem__, written))][::-1]
-    alternate = [a == c and _SMALLEST * a < b <= _SMALL * a for a, b, c in zip(sizes, sizes[1:], sizes[2:])]
+    sizes = [float(size[::-1]) for size, _ in groupby(_CHOICE.findall(back))]
+    triples = zip(sizes, sizes[1:], sizes[2:], strict=False)
+    alternate = [a == c and _SMALLEST * a < b <= _SMALL * a for a, b, c in triples]
     if not any(alternate):
         return False  # few pages need the places
-    found = [(number[one[1]], -one.start()) for one in _CHOICE.finditer(back)]
-    ends = [next(some)[1] for _, some in groupby(found[::-1], itemgetter(0))]
-    return any(end - start < _SHORT for start, end in compress(pairwise(ends[1:]), alternate))
+    runs = groupby(_CHOICE.finditer(back), itemgetter(1))
+    places = [max(one.start() for one in run) for _, run in runs]
+    return any(start - end < _SHORT for end, start in compress(pairwise(places), alternate))
 
 
 def _is_suspect(f: Fragments) -> bool:

@@ -7,7 +7,7 @@ a program recognised in the picture. Only doubtful letters are checked in a pict
 
 import re
 from bisect import bisect, bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from importlib import import_module
@@ -23,7 +23,7 @@ _TINY = 10  # tenths of a point; letters of at most this size are dots
 _LIGHT = 0xE0  # minimum component of a colour that may be the paper's
 _TRANSPARENT = 13  # maximum opacity, of 255, of invisible letters
 _DARK = 0x80  # maximum grey of a rectangle on which every light letter is visible
-_APART = 30.0  # points without checked letters that separate two pictures of a page
+_BAND = 50  # height in points of the bands of a page that are drawn one by one
 _CONTRAST = 24  # minimum difference of grey between visible letters and their background
 _SCAN = 0.5  # minimum share of a scanned page that its largest picture covers
 _MOST_COVERS = 100  # only this many of a page's last covers are checked; a page with more has a drawing
@@ -146,19 +146,13 @@ def _struck(printed: Printed, f: Fragments) -> _Marks:
 
 def _add_covers(marks: _Marks, printed: Printed, f: Fragments) -> None:
     """Add the opaque bars and the pictures over each fragment that is painted before them."""
+    pictures = printed.pictures() if printed.content.covers else []
     middles = sorted(zip(map(add, f.y0, f.y1), count(), strict=False))
-
-    def inside(box: Rect) -> list[int]:
-        x0, y0, x1, y1 = (int(side * SCALE) for side in box)
-        level = middles[bisect(middles, (2 * y0, 0)) : bisect(middles, (2 * y1, 0))]
-        return [n for _, n in level if f.x0[n] < x1 and x0 < f.x1[n]]
-
-    is_covered = printed.content.covers and any(map(inside, printed.picture_boxes()))
-    pictures = printed.pictures() if is_covered else []
     for state, covers in (("doubtful", printed.paths.areas), ("behind", pictures)):
         for before, box, _ in [one for one in covers if one[0] and one[2] is not None][-_MOST_COVERS:]:
-            for n in inside(box):
-                if f.line[n] < before:
+            x0, y0, x1, y1 = (int(side * SCALE) for side in box)
+            for _, n in middles[bisect(middles, (2 * y0, 0)) : bisect(middles, (2 * y1, 0))]:
+                if f.line[n] < before and f.x0[n] < x1 and x0 < f.x1[n]:
                     marks.setdefault(n, []).append((state, box))
 
 
@@ -229,25 +223,24 @@ def _contrasting(page: Page, boxes: dict[_Run, Rect]) -> set[_Run]:
 
     They are judged without the space above and below and without marks that touch their sides. Bands without runs are not drawn.
     """
-    bands: list[dict[_Run, Rect]] = []
-    end = -_APART
-    for run, box in sorted(boxes.items(), key=lambda one: one[1][1]):
-        if box[1] >= end + _APART:
-            bands.append({})
-        bands[-1][run] = box
-        end = max(end, box[3])
-    return {run for band in bands for run in _visible(page, band)}
-
-
-def _visible(page: Page, boxes: dict[_Run, Rect]) -> Iterator[_Run]:
     x0, y0, x1, y1 = union(boxes.values())
     left, top = max(x0 - 1, 0), max(y0 - 1, 0)
     width, height = max(min(x1 + 1, page.width) - left, 1), max(min(y1 + 1, page.height) - top, 1)
-    drawn = page.draw((left, top, left + width, top + height), round(width), round(height), grey=True)
+    places: list[tuple[int, int, int, int, _Run]] = []
     for run, (x0, y0, x1, y1) in boxes.items():
         trim, side = (y1 - y0) / 6, min((x1 - x0) / 6, 1.5)
-        edges = x0 + side - left, y0 + trim - top, x1 - side - left + 1, y1 - trim - top + 1
-        start, upper, end, lower = map(int, edges)
-        low, high = drawn.crop((start, upper, end, lower)).getextrema()
-        if cast("int", high) - cast("int", low) >= _CONTRAST:
-            yield run
+        edges = y0 + trim - top, y1 - trim - top + 1, x0 + side - left, x1 - side - left + 1
+        upper, lower, start, end = map(int, edges)
+        places.append((upper, lower, start, end, run))
+    found, zoom = set[_Run](), round(height) / height
+    first = int(top * zoom + 0.001)  # as the library rounds it
+    for _, some in groupby(sorted(places, key=itemgetter(0)), key=lambda place: place[0] // _BAND):
+        band = list(some)
+        above, below = band[0][0], max(lower for _, lower, *_ in band)
+        clip = (left, (first + above) / zoom, left + width, (first + below) / zoom)
+        drawn = page.draw(clip, round(width), max(below - above, 1), grey=True)
+        for upper, lower, start, end, run in band:
+            low, high = drawn.crop((start, upper - above, end, lower - above)).getextrema()
+            if cast("int", high) - cast("int", low) >= _CONTRAST:
+                found.add(run)
+    return found

@@ -9,9 +9,11 @@ import os
 import re
 import sys
 import tempfile
+from array import array
 from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
+from itertools import islice
 from typing import Any, NamedTuple, cast
 
 import pymupdf as _untyped_library
@@ -19,41 +21,33 @@ from PIL import Image
 from pymupdf import extra as _untyped_extra
 from pymupdf import mupdf as _untyped_binding
 
-from qagen_dagster.formats.pdf.painted import SCALE, Area, Painted, Rect, painted_on
-
 # PyMuPDF does not have complete types, so this module gives a type to every value from it.
 _library = cast("Any", _untyped_library)
 _mupdf = cast("Any", _untyped_binding)
 _extra = cast("Any", _untyped_extra)
 
+_get = _mupdf.ll_pdf_dict_gets
 _FONT_PAGES = 8  # sampled pages for the fonts of a document; reading all pages is slow
-_TEXT = (
-    _library.TEXT_PRESERVE_WHITESPACE
-    | _library.TEXT_MEDIABOX_CLIP
-    | _library.TEXT_USE_CID_FOR_UNKNOWN_UNICODE
-)
+_TEXT = _library.TEXTFLAGS_TEXT & ~_library.TEXT_PRESERVE_LIGATURES
 _IDENTITY = _library.Matrix(1, 1)
+SCALE = 10  # text is printed in whole tenths of a point
+_RULE = 2.6  # points; a thinner path counts as a line
+_PAD = (2.5, 4.0)  # the least and most points that the library adds around thin strokes of scaled content
+_BLOCK = re.compile(rb'<(?:vector|image) bbox="([^"]+)"(?: stroke="(.)" rectangle="(.)".* argb="(..)(.{6}))?')
 _MAX_CONTENT = 60_000  # compressed bytes of a page; a page with more is a drawing without ruled tables
-_UNPAINTED = re.compile(rb"\b3[.0]*\s+\Z")  # the number of the mode before its command
-_MODE = 16  # maximum bytes of this number and the space after it
 _SHOWS = re.compile(rb"/([^\s/]+)\s+Do\b")
 _TRANSPARENT = 0.05  # maximum opacity of invisible letters
 _MANY_PATHS = 1_500  # a page with more paths is a drawing without ruled tables or bars over text
 _MAX_OUTLINE = 5_000  # entries; an outline may contain a cycle
 _MAX_FIELDS = 1_000  # maximum form fields of a page that are read
 _PICTURE_FILTERS = {"JBIG2Decode", "DCTDecode", "JPXDecode", "CCITTFaxDecode"}
-_NO_PICTURES = [
-    "fill_path",
-    "stroke_path",
-    "fill_text",
-    "stroke_text",
-    "ignore_text",
-    "begin_layer",
-    "end_layer",
-]
 CLIPPING = 64  # flag of letters that clip other painting
 PAINTED = 16 | 32 | CLIPPING  # flags of letters that are filled, stroked or used for clipping
 _HIDDEN = 1 << 1 | 1 << 5  # flags of form fields that are not shown
+
+Rect = tuple[float, float, float, float]
+# A painted area: how many lines of text precede it, its box in points, its grey (0 for pictures; None: no opaque rectangle).
+Area = tuple[int, Rect, int | None]
 
 
 def union(boxes: Iterable[Rect]) -> Rect:
@@ -90,6 +84,13 @@ class Drawing(NamedTuple):
     items: int
     curved: bool
     white: bool
+
+
+class Painted(NamedTuple):
+    """The paths and pictures around a page's text: the boxes of thin paths in tenths of a point, and the other areas."""
+
+    rules: list[tuple[int, int, int, int]]
+    areas: list[Area]
 
 
 class Letter:
@@ -248,13 +249,13 @@ class _Content:
     @property
     def may_be_unpainted(self) -> bool:
         """Whether the page may have text that is transparent or not painted. Many files state transparency that no command uses."""
-        modes = [part[-_MODE:] for part in self.commands.split(b"Tr")[:-1]]
-        states = [state for resources in self._resources for state in _items(resources, "ExtGState").items()]
+        states = self._of_kind("ExtGState")
         stated = [(name, _mupdf.ll_pdf_to_real(ca)) for name, one in states if (ca := _get(one, "ca"))]
         clear = [b"/" + name.encode("utf-8", "replace") for name, ca in stated if ca <= _TRANSPARENT]
-        unknown = clear and (not self.is_whole or b"#" in self.commands)  # a name may be written with "#"
-        used = any(name in self.commands for name in clear)
-        return bool(unknown) or used or any(map(_UNPAINTED.search, modes))
+        is_known = self.is_whole and b"#" not in self.commands  # which escapes letters of a name
+        used = [name for name in clear if not is_known or name in self.commands]
+        modes = self.commands.split(b"Tr")[:-1]
+        return bool(used) or any(mode.rstrip().rstrip(b"0.").endswith(b"3") for mode in modes)
 
     @property
     def is_whole(self) -> bool:
@@ -276,8 +277,10 @@ class _Content:
 
     def fonts(self) -> frozenset[str]:
         """The names of the fonts. To read them on every page would take a tenth of the time that the prints take."""
-        fonts = [font for resources in self._resources for font in _items(resources, "Font").values()]
-        return frozenset([_mupdf.ll_pdf_to_name(_get(font, "BaseFont")) for font in fonts])
+        return frozenset([_mupdf.ll_pdf_to_name(_get(font, "BaseFont")) for _, font in self._of_kind("Font")])
+
+    def _of_kind(self, kind: str) -> list[tuple[str, Any]]:
+        return [one for resources in self._resources for one in _items(resources, kind).items()]
 
 
 class _Paper:
@@ -360,16 +363,6 @@ class Printed:
         """The thin paths and the areas; none for a page with more than `_MANY_PATHS` paths."""
         return self._painted() if 0 < self.json.count(b'"type":"vector"') <= _MANY_PATHS else Painted([], [])
 
-    def picture_boxes(self) -> list[Rect]:
-        """The boxes of the pictures and shadings. A pass for these alone takes a fraction of the time of `pictures`."""
-        found: list[tuple[str, Rect]] = []
-        device = _library.JM_new_bbox_device_Device(found, layers=False)
-        for kind in _NO_PICTURES:
-            getattr(device, f"use_virtual_{kind}")(False)
-        _mupdf.fz_run_page(self.content.page, device, _mupdf.FzMatrix(), _mupdf.FzCookie())
-        _mupdf.fz_close_device(device)
-        return [box for _, box in found]
-
     def pictures(self) -> list[Area]:
         """The areas of the pictures. They are read in a pass of their own, because pictures break lines of text."""
         flags = _TEXT | _library.TEXT_PRESERVE_IMAGES
@@ -378,7 +371,25 @@ class Printed:
 
     def _painted(self) -> Painted:
         printed = self._paper.print(_mupdf.ll_fz_print_stext_page_as_xml_with_flags, self._structured, 0, 0)
-        return painted_on(printed)
+        blocks = list(_BLOCK.finditer(printed))
+        stated = b" ".join([block[1] for block in blocks]).split()
+        sides = iter(array("f", map(float, stated)))  # single precision, as in the library
+        found, lines, at = Painted([], []), 0, 0
+        for block in blocks:
+            _, stroke, *style, colour = block.groups()
+            x0, y0, x1, y1 = islice(sides, 4)
+            pad = min(x1 - x0, y1 - y0) / 2
+            if stroke == b"1" and _PAD[0] < pad <= _PAD[1] and max(x1 - x0, y1 - y0) > 4 * pad:
+                x0, y0, x1, y1, pad = x0 + pad, y0 + pad, x1 - pad, y1 - pad, 0.0
+            if stroke and 2 * pad <= _RULE:
+                found.rules.append((int(x0 * SCALE), int(y0 * SCALE), int(x1 * SCALE), int(y1 * SCALE)))
+                continue
+            lines += printed.count(b"<line ", at, at := block.start())
+            red, green, blue = bytes.fromhex(colour.decode()) if stroke else (0, 0, 0)
+            covers = not stroke or (stroke, *style) == (b"0", b"1", b"ff")
+            grey = (3 * red + 6 * green + blue) // 10 if covers else None
+            found.areas.append((lines, (x0, y0, x1, y1), grey))
+        return found
 
 
 class Page:
@@ -485,7 +496,3 @@ def _items(holder: Any, name: str) -> dict[str, Any]:
     held = _get(holder, name)
     key, value = _mupdf.ll_pdf_dict_get_key, _mupdf.ll_pdf_dict_get_val
     return {_mupdf.ll_pdf_to_name(key(held, n)): value(held, n) for n in range(_mupdf.ll_pdf_dict_len(held))}
-
-
-def _get(holder: Any, name: str) -> Any:
-    return _mupdf.ll_pdf_dict_gets(holder, name)

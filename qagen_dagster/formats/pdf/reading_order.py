@@ -6,7 +6,7 @@ beside a title (a narrow column of small print, such as the dates and the citati
 """
 
 from bisect import bisect
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from operator import attrgetter, itemgetter
@@ -62,18 +62,16 @@ class _Band:
 
 def blocks_in_order(f: Fragments, which: Sequence[int]) -> list[Row]:
     """The fragments with the numbers `which`, as rows in reading order. The fragments within a row are not sorted."""
-    items = list(map(_Item._make, _items(f, which)))
+    items = [_item(f, number) for number in which]
     cutter = _Cutter(f, int(median([item.size for item in items])) or 10)
     return [row for part in cutter.margins(cutter.bands(items)) for row in cutter.region(part, 0)]
 
 
-def _items(f: Fragments, which: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    tops, bottoms, lefts, rights, sizes, texts = f.y0, f.y1, f.x0, f.x1, f.size, f.text
-    for n in which:
-        top, bottom, text = tops[n], bottoms[n], texts[n]
-        trim = (bottom - top) // 5
-        chars = len(text) if text.isascii() else sum([1 + (char > _WIDE) for char in text])
-        yield top + trim, bottom - trim, n, lefts[n], rights[n], sizes[n], chars
+def _item(f: Fragments, n: int) -> _Item:
+    trim = (f.y1[n] - f.y0[n]) // 5
+    text = f.text[n]
+    chars = len(text) if text.isascii() else sum([1 + (char > _WIDE) for char in text])
+    return _Item(f.y0[n] + trim, f.y1[n] - trim, n, f.x0[n], f.x1[n], f.size[n], chars)
 
 
 @dataclass(frozen=True)

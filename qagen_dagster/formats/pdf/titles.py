@@ -155,8 +155,7 @@ def _may_be_title(shown: str) -> bool:
 @lru_cache(1_000)
 def _names_other(line: str) -> bool:
     """Whether a line names an organisation or a thesis instead of the document."""
-    small = line.lower()
-    return bool(_OTHER.search(small)) and not _NAMES_KIND.search(small)
+    return bool(_OTHER.search(line.lower())) and not _NAMES_KIND.search(line.lower())
 
 
 def _groups(text: PdfText) -> list[_Group]:
