@@ -381,9 +381,7 @@ def _mixes_sizes(commands: bytes) -> bool:
     sizes = [float(size[::-1]) for size, _ in groupby(_CHOICE.findall(back))]
     triples = zip(sizes, sizes[1:], sizes[2:], strict=False)
     alternate = [a == c and _SMALLEST * a < b <= _SMALL * a for a, b, c in triples]
-    if not any(alternate):
-        return False  # few pages need the places
-    runs = groupby(_CHOICE.finditer(back), itemgetter(1))
+    runs = groupby(_CHOICE.finditer(back), itemgetter(1)) if any(alternate) else ()  # on few pages
     places = [max(one.start() for one in run) for _, run in runs]
     return any(start - end < _SHORT for end, start in compress(pairwise(places), alternate))
 

@@ -175,8 +175,7 @@ def _body(text: PdfText) -> _Body:
 def _blocks(text: PdfText, body: _Body) -> list[Block]:
     """Blocks of adjacent lines of a page that are printed alike, but not like running text. A line worded as a heading begins one."""
     lines, fonts = text.lines, text.fonts
-    objects = {id(font): font for font in fonts}  # fast, because most equal fonts are one object
-    special = {key for key, font in objects.items() if body.differs(font)}
+    special = {key for key, font in {id(font): font for font in fonts}.items() if body.differs(font)}
     starts = {page.start_line - 1 for page in text.pages}
     blocks: list[Block] = []
     block: Block = []

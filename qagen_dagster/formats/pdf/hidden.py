@@ -64,14 +64,12 @@ def without_hidden(pdf: Pdf, printed: Printed, f: Fragments) -> Fragments:
     """The visible fragments. `hidden` counts the fragments that are left out or lose letters, except shadows."""
     if not f.text:
         return f
-    shown: dict[int, str] = {
-        n: "" for n, size in enumerate(f.size) if size <= _TINY and f.y1[n] - f.y0[n] <= 2 * _TINY
-    }
+    tiny = [n for n, size in enumerate(f.size) if size <= _TINY and f.y1[n] - f.y0[n] <= 2 * _TINY]
+    shown = dict.fromkeys(tiny, "")
     marks = _struck(printed, f)
     _add_covers(marks, printed, f)
-    kinds = {
-        n: [_kind(*ink) for ink in printed.inks(f.line[n])] for n in {*marks, *_suspects(pdf, printed, f)}
-    }
+    checked = {*marks, *_suspects(pdf, printed, f)}
+    kinds = {n: [_kind(*ink) for ink in printed.inks(f.line[n])] for n in checked}
     some = sorted(n for n, states in kinds.items() if n in marks or any(state != "seen" for state in states))
     lines = printed.letters({f.line[n] for n in some}) if some else {}
     runs = [run for n in some for run in _runs(n, f.size[n], lines[f.line[n]], kinds[n], marks.get(n, ()))]
@@ -132,11 +130,10 @@ def _struck(printed: Printed, f: Fragments) -> _Marks:
     )
     at = [y for y, _, _ in level]
     for n, (top, bottom) in enumerate(zip(f.y0, f.y1, strict=True)) if level else ():
+        trim = (bottom - top) // 4
         found = [
             ("struck", (x0 / SCALE, y / SCALE, x1 / SCALE, y / SCALE))
-            for y, x0, x1 in level[
-                bisect(at, top + (bottom - top) // 4) : bisect(at, bottom - (bottom - top) // 4)
-            ]
+            for y, x0, x1 in level[bisect(at, top + trim) : bisect(at, bottom - trim)]
             if x0 > f.x0[n] - _END * SCALE and x1 < f.x1[n] + _END * SCALE
         ]
         if found:

@@ -213,10 +213,8 @@ class Pdf:
     def _content(self, number: int) -> "_Content":
         """The content of a page. Raises ValueError if the content is compressed as a picture, which can hide gigabytes in a small file."""
         content = _Content(_mupdf.fz_load_page(self._document.this, number))
-        filters = {
-            _mupdf.ll_pdf_to_name(part) for one in content.streams for part in _parts(_get(one, "Filter"))
-        }
-        if filters & _PICTURE_FILTERS:
+        filters = [part for one in content.streams for part in _parts(_get(one, "Filter"))]
+        if not _PICTURE_FILTERS.isdisjoint(map(_mupdf.ll_pdf_to_name, filters)):
             raise ValueError("the content of the page is a picture")
         return content
 
@@ -266,11 +264,9 @@ class _Content:
     @property
     def covers(self) -> bool:
         """Whether an opaque picture may be painted over text."""
-        opaque = {
-            name.encode("utf-8", "replace")
-            for name, one in self._pictures.items()
-            if not any(_get(one, mask) for mask in ("SMask", "Mask", "ImageMask"))
-        }
+        masks = ("SMask", "Mask", "ImageMask")
+        bare = [name for name, one in self._pictures.items() if not any(_get(one, mask) for mask in masks)]
+        opaque = {name.encode("utf-8", "replace") for name in bare}
         start = self.commands.find(b"ET") if opaque else -1
         shown = _SHOWS.findall(self.commands, start) if start >= 0 else []
         return any(name in opaque or b"#" in name for name in shown)
@@ -407,10 +403,8 @@ class Page:
 
     def pictures(self) -> list[Picture]:
         """The raster pictures on the page; their pixels are not decoded."""
-        return [
-            Picture(self._shown(info["bbox"]), int(info["width"]), int(info["height"]))
-            for info in self._page.get_image_info()
-        ]
+        infos = self._page.get_image_info()
+        return [Picture(self._shown(one["bbox"]), int(one["width"]), int(one["height"])) for one in infos]
 
     def marks(self) -> int:
         """Number of painted paths: a cheap estimate of the cost of `drawings`."""

@@ -223,11 +223,9 @@ def _continues(text: PdfText, group: Sequence[int], n: int) -> bool:
 
 def _words_of(line: str) -> set[str]:
     """The beginnings of the words of a line, which inflection does not change; pairs of letters if the script separates no words."""
-    if line.isascii():
-        return set(_ASCII_WORD.findall(line.casefold()))
-    if max(line) > WIDE:
+    if not line.isascii() and max(line) > WIDE:
         return {line[n : n + 2] for n in range(len(line) - 1)}
-    return set(_WORD.findall(line.casefold()))
+    return set((_ASCII_WORD if line.isascii() else _WORD).findall(line.casefold()))
 
 
 class _Features:
