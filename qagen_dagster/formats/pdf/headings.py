@@ -175,12 +175,12 @@ def _body(text: PdfText) -> _Body:
 def _blocks(text: PdfText, body: _Body) -> list[Block]:
     """Blocks of adjacent lines of a page that are printed alike, but not like running text. A line worded as a heading begins one."""
     lines, fonts = text.lines, text.fonts
-    special = {font for font in set(fonts) if body.differs(font)}
+    special = {key for key, font in {id(font): font for font in fonts}.items() if body.differs(font)}
     starts = {page.start_line - 1 for page in text.pages}
     blocks: list[Block] = []
     block: Block = []
     last = -2
-    for n in [n for n, font in enumerate(fonts) if font in special]:
+    for n in [n for n, key in enumerate(map(id, fonts)) if key in special]:
         line, first = lines[n], lines[n][:1]
         begins = first.isupper() or first.isdigit() or first > WIDE or first in "(\u00a7"
         font, before = fonts[n], fonts[last]

@@ -290,11 +290,10 @@ def rows_in_order(fragments: Fragments) -> tuple[Fragments, list[Row]]:
 def _turned(fragments: Fragments) -> dict[int, str]:
     """By number, the directions ("up", "down" or "over") of the fragments that are turned."""
     f = fragments
+    each = zip(f.x0, f.y0, f.x1, f.y1, f.base, f.text, strict=True)
     suspects = [
         n
-        for n, (x0, y0, x1, y1, base, text) in enumerate(
-            zip(f.x0, f.y0, f.x1, f.y1, f.base, f.text, strict=True)
-        )
+        for n, (x0, y0, x1, y1, base, text) in enumerate(each)
         if (y1 - y0 > x1 - x0 or base + base < y0 + y1) and len(text) > 1
     ]
     ways = {n: _direction(f, n) for n in suspects}
