@@ -315,6 +315,7 @@ def test_headings_from_the_outline():
 
 def test_headings_from_the_size_of_letters():
     def draw(page: pymupdf.Page) -> None:
+        write(page, ["The Mills"], y=30, size=20)
         write(page, ["Results"], y=60, size=16)
         write(page, ["Body text is what most of a page is made of, after all."] * 9, y=90)
         write(page, ["1.2 Details"], y=300, size=13)
