@@ -193,7 +193,7 @@ def ruled_tables(f: Fragments, rules: Sequence[Box]) -> list[Ruled]:
     middles = sorted([(y0 + y1 >> 1, n) for n, (y0, y1) in enumerate(zip(f.y0, f.y1, strict=True))])
     tables: list[Ruled] = []
     for group in groups:
-        tables += _Finder(f, group, upright, middles).tables()
+        tables += _Finder(f, group, level, upright, middles).tables()
     return [table for table in tables if not any(table.fragments < other.fragments for other in tables)]
 
 
@@ -238,6 +238,7 @@ class _Finder:
         self,
         f: Fragments,
         group: Sequence[_Line],
+        level: Sequence[_Line],
         upright: Sequence[_Line],
         middles: Iterable[tuple[int, int]],
     ) -> None:
@@ -250,6 +251,9 @@ class _Finder:
             at: self._upright[bisect_left(places, at - SAME) : bisect(places, at + SAME)] for at in places
         }
         self._ruled = {line.at for line in group}
+        ends = [self._left, self._right, *places]
+        # lines below some of the columns, such as beside a cell that spans rows; an underlined word ends elsewhere
+        self._partial = [line for line in level if line not in group and self._is_at(line, ends)]
         self._level = self._with_open_ends()
         left, right = 2 * (self._left - _ENDS), 2 * (self._right + _ENDS)
         self._inside = [one for one in middles if left <= f.x0[one[1]] + f.x1[one[1]] <= right + 1]
@@ -269,15 +273,17 @@ class _Finder:
         A long part without vertical lines is not joined to parts with vertical lines.
         """
         found: list[Ruled] = []
-        run: list[list[list[int]]] = []  # the lines of fragments of each part
+        run: list[list[list[list[int]]]] = []  # for each part, the lines of fragments of the parts that partial lines cut it into
         start = end = 0
         was_ruled = False
         for above, below in pairwise(self._level):
-            part = self._part(above, below)
+            parts = self._parts(above, below)
+            part = [line for lines in parts for line in lines]
             if not part and below - above <= _DOUBLE:
                 continue
             ruled = bool(self._columns_between(above, below))
-            changes = run and ruled != was_ruled and len(run[-1] if ruled else part) > _LINES_OF_A_HEAD
+            longer = sum(map(len, run[-1])) if run and ruled else len(part)
+            changes = run and ruled != was_ruled and longer > _LINES_OF_A_HEAD
             belongs = ruled or self._is_part(part, above, below)
             if changes or not belongs:
                 found += self._table(run, start, end)
@@ -285,17 +291,30 @@ class _Finder:
             if belongs:
                 start = start if run else above
                 end = below
-                run.append(part)
+                run.append(parts)
             was_ruled = ruled
         return found + self._table(run, start, end)
 
-    def _part(self, top: int, bottom: int) -> list[list[int]]:
-        """The lines of fragments between two ruling lines."""
+    def _parts(self, top: int, bottom: int) -> list[list[list[int]]]:
+        """The lines of fragments between two ruling lines, cut at partial lines. A cell beside a partial line is in the part where it begins."""
+        f = self._f
         inside = self._inside[bisect(self._inside, (top, _FAR)) : bisect(self._inside, (bottom, -1))]
-        lines = level_rows([(middle, self._f.y1[n] - self._f.y0[n], n) for middle, n in inside], 4)
-        for line in lines:
-            line.sort(key=self._f.x0.__getitem__, reverse=self._f.rtl)
+        cuts = [line for line in self._partial if top + _DOUBLE < line.at < bottom - _DOUBLE]
+        places = [at for last, at in pairwise([-_FAR, *(cut.at for cut in cuts)]) if at > last + SAME]
+        parts: list[list[tuple[int, int, int]]] = [[] for _ in range(len(places) + 1)]
+        for middle, n in inside:
+            x = f.x0[n] + f.x1[n] >> 1
+            above = [cut.at for cut in cuts if cut.at < middle and cut.start < x < cut.end]
+            parts[bisect(places, max(above, default=-_FAR))].append((middle, f.y1[n] - f.y0[n], n))
+        lines = [level_rows(part, 4) for part in parts]
+        for line in [line for part in lines for line in part]:
+            line.sort(key=f.x0.__getitem__, reverse=f.rtl)
         return lines
+
+    @staticmethod
+    def _is_at(line: _Line, ends: Sequence[int]) -> bool:
+        """Whether a line begins and ends at some of the positions."""
+        return all(any(abs(at - end) < _JOINT for end in ends) for at in (line.start, line.end))
 
     def _is_part(self, part: list[list[int]], top: int, bottom: int) -> bool:
         """Whether a part holds cells, or a single heading for rows, and no prose."""
@@ -330,9 +349,10 @@ class _Finder:
                 positions.append(at)
         return positions
 
-    def _table(self, run: list[list[list[int]]], top: int, bottom: int) -> list[Ruled]:
+    def _table(self, whole: list[list[list[list[int]]]], top: int, bottom: int) -> list[Ruled]:
         """The table that a run of parts forms, or none. A single part forms none: it may be a listing, a note or columns of prose."""
-        if len(run) < 2:
+        run = [part for parts in whole for part in parts]
+        if len(whole) < 2:
             return []
         ruled = self._columns_between(top, bottom)
         if not ruled and len(run[0]) > _LINES_OF_A_HEAD:
