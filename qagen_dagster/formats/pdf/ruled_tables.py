@@ -19,6 +19,7 @@ SAME = 25  # tenths of a point, like all lengths below without a unit; closer ed
 _VALUE = 6  # maximum average width of values, in letter sizes
 _LINES_OF_A_CELL = 6  # maximum
 _NUMBER = re.compile(r"[-+\u2212]?\d[\d.,]*%?")
+_DIGITS, _LETTER = re.compile(r"\d+"), re.compile(r"[^\W\d_]")
 Box = tuple[int, int, int, int]  # tenths of a point
 Edge = tuple[int, int, int]  # its position, start and end in tenths of a point
 _JOINT = 40  # maximum gap between two pieces of the same line
@@ -99,8 +100,14 @@ class Rows:
             return True
         full = [cells for cells in columns if len(cells) == most]
         widths = [fmean((f.x1[n] - f.x0[n]) / f.size[n] for cell in cells for n in cell) for cells in full]
-        values = sum(width <= _VALUE for width in widths)  # number of columns
-        return values > 1 or (len(full) > 1 and not self._each)
+        values = [cells for cells, width in zip(full, widths, strict=True) if width <= _VALUE]
+        lists = len(full) > 1 and any(map(self._is_list, values))
+        return len(values) > 1 or lists or (len(full) > 1 and not self._each)
+
+    def _is_list(self, cells: TableRow) -> bool:
+        """Whether each line of a column has a digit, as codes and dates have. A few lines must also have the same form."""
+        texts = [_LETTER.sub("a", _DIGITS.sub("0", self._f.text[n])) for cell in cells for n in cell]
+        return all("0" in text for text in texts) and (len(texts) >= _EACH or len(set(texts)) == 1)
 
     def _columns(self, part: list[list[int]]) -> list[TableRow]:
         """For each column, the fragments of each line that has fragments in the column."""
