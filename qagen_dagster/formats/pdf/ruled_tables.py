@@ -81,13 +81,13 @@ class Rows:
     def all(self) -> list[TableRow]:
         """The rows of all parts."""
         rows: list[TableRow] = []
-        for part in self._parts:
-            many = len(self._parts) == 1 or self._is_many(part)
+        for number, part in enumerate(self._parts):
+            many = len(self._parts) == 1 or self._is_many(part, head=number == 0)
             rows += self._spread(part) if many else [self._row([n for line in part for n in line])]
         return rows
 
-    def _is_many(self, part: list[list[int]]) -> bool:
-        """Whether the lines of a part are several rows, rather than the lines of the cells of one row."""
+    def _is_many(self, part: list[list[int]], *, head: bool) -> bool:
+        """Whether the lines of a part are several rows, rather than the lines of the cells of one row. Cells of a head are often wrapped."""
         f, columns = self._f, self._columns(part)
         most = max(map(len, columns))
         if most < 2 or (most > _LINES_OF_A_CELL and not self._each):
@@ -96,8 +96,11 @@ class Rows:
             self._spans[n][0] < self._spans[n][1] for line in part if len(line) > 1 for n in line
         ):
             return True
-        if sum(sum(map(self._is_number, cells)) > 1 for cells in columns) > 1:
-            return True
+        numbers = [sum(map(self._is_number, cells)) for cells in columns]
+        if head or sum(count > 1 for count in numbers) > 1:
+            return (
+                sum(len(cells) > 1 and count > 0 for cells, count in zip(columns, numbers, strict=True)) > 1
+            )
         full = [cells for cells in columns if len(cells) == most]
         widths = [fmean((f.x1[n] - f.x0[n]) / f.size[n] for cell in cells for n in cell) for cells in full]
         values = [cells for cells, width in zip(full, widths, strict=True) if width <= _VALUE]
@@ -280,7 +283,9 @@ class _Finder:
         A long part without vertical lines is not joined to parts with vertical lines.
         """
         found: list[Ruled] = []
-        run: list[list[list[list[int]]]] = []  # for each part, the lines of fragments of the parts that partial lines cut it into
+        run: list[
+            list[list[list[int]]]
+        ] = []  # for each part, the lines of fragments of the parts that partial lines cut it into
         start = end = 0
         was_ruled = False
         for above, below in pairwise(self._level):
