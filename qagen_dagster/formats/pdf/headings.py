@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from functools import lru_cache
 from math import exp
+from operator import mul
 
 from qagen_dagster.formats.pdf.fragments import Font
 from qagen_dagster.formats.pdf.mupdf import Pdf
@@ -26,7 +27,7 @@ NAMED = re.compile(
     r"table des mati\u00e8res|sommaire|r\u00e9sum\u00e9|(?:tabla de )?contenidos?|[i\u00ed]ndice(?: general)?|obsah|kazalo|spis tre\u015bci|"
     r"\u0441\u043e\u0434\u0435\u0440\u0436\u0430\u043d\u0438\u0435|\u043e\u0433\u043b\u0430\u0432\u043b\u0435\u043d\u0438\u0435|\u6458 ?\u8981|\u76ee ?[\u5f55\u6b21])"
 )
-_COUNTED = re.compile(r"(?:[IVX]{1,5}|[ivx]{1,4}|[A-H])[.)][ |]+[^\W\d_]")
+_COUNTED = re.compile(rf"(?:[IVX]{{1,5}}|[ivx]{{1,4}}|[A-H])[.)][ |]+[^\W\d_]|{_LETTERED.pattern}")
 _LABEL = re.compile(r"[^\W\d_]+(?: [^\W\d_]+)?(?:: |\uff1a)")
 MAX_TITLE = 300  # characters
 _MAX_CHARS = 130  # maximum of a heading
@@ -46,44 +47,21 @@ _FULL = 0.8  # times the length of the next line; a line this long belongs to a 
 _SENTENCE_CHARS = 60  # a longer line with a full stop is a sentence
 _LEADERS = (" |", "..", "\u2026", "\u2026.", " \u2013", " \u2014")  # before the page number of an entry
 _NO_END = ",;\uff0c\uff1b\u3002"  # no heading ends with these
-# A logistic regression on 228 pages of as many files, whose headings were marked by eye, fitted the weights.
-_LEAST = 2.1
-_WEIGHTS = {
-    "large": 1.0,  # at least _MUCH_LARGER
-    "small": -1.6,  # smaller than the running text
-    "bold": 1.3,  # and the running text is not bold
-    "plain": -1.1,  # in the print of the running text
-    "counted": 1.6,  # it begins with a number, a letter or a Roman number
-    "gap": 1.9,  # a blank line or the edge of the page is above it
-    "capitals": 1.2,
-    "title case": 1.3,  # share of the words that begin with a capital or a digit
-    "length": -2.7,  # in hundreds of characters
-    "bar": -1.1,  # it holds several cells
-    "digits": -3.1,  # share of the characters
-    "prose": 1.7,  # running text is below it
-    "lower": -1.8,  # the line below begins with a small letter
-    "full": -2.3,  # it is as long as the running text below
-    "front": -1.2,  # it stands above the running text of a document with more pages than _LEAFLET
-    "alike": -0.9,  # the line above is in the same print
-    "crowd": -2.0,  # share of the three lines above and the three below that may be headings too
-}
-_PEERS = 4.1  # weight of the average chance of the blocks in the same print, from -0.5 to 0.5
+# The weights of the features in their order, and that of no heading: a logistic regression on 228 pages of as many files, whose headings
+# were marked by eye, fitted them.
+_WEIGHTS = (1.0, -1.6, 1.4, -1.5, 1.6, 1.8, 1.1, 1.2, -2.7, -1.1, -3.2, 1.6, -1.7, -2.2, -1.5, -2.2)
+_NONE = 2.0
+_PEERS = 4.2  # weight of the average chance of the blocks in the same print, from -0.5 to 0.5
 
 Block = list[int]  # adjacent lines
 
 
 def headings_of(pdf: Pdf, text: PdfText, title: str | None) -> list[Section]:
-    """The headings in document order, without the document's title and the lines around it on the first page.
-
-    Outlines often omit unnumbered or minor headings, so headings that are found by typography are added.
-    """
+    """The headings in document order without the title. To those of the outline, which often omits minor ones, others that score are added."""
     named = letters_of(title or "")
     outlined = _outlined(pdf, text)
-    if (
-        len(outlined) > 1
-        and outlined[0].start_line <= text.pages[0].end_line
-        and letters_of(outlined[0].title) == named
-    ):
+    starts_on_first = bool(outlined[1:]) and outlined[0].start_line <= text.pages[0].end_line
+    if starts_on_first and letters_of(outlined[0].title) == named:
         outlined = outlined[1:]
     shown = _set_apart(text, named)
     if not outlined or (len(outlined) == 1 and len(text.pages) > _ALONE):
@@ -104,10 +82,7 @@ def headings_of(pdf: Pdf, text: PdfText, title: str | None) -> list[Section]:
 
 
 def _outlined(pdf: Pdf, text: PdfText) -> list[Section]:
-    """The headings that the outline names, each once.
-
-    A heading is placed at a line of its page that shows its title, if possible after the last heading; else at the top of the page.
-    """
+    """The headings of the outline, each once, at a line of its page that shows it, if possible after the last; else at the top of the page."""
     found: dict[tuple[int, str], Section] = {}
     last = 0
     for level, title, page in pdf.outline:
@@ -124,10 +99,7 @@ def _outlined(pdf: Pdf, text: PdfText) -> list[Section]:
 
 
 def _find(title: str, lines: list[str], start_line: int, end_line: int) -> int:
-    """The first line that ends with `title`; else the first that ends with it in other case, or together with the next line; else 0.
-
-    Only letters and digits are compared.
-    """
+    """The first line that ends with the letters of `title`; else the first that does in other case or with the next line; else 0."""
     wanted, ending, opening = letters_of(title), title[-3:], title[:6].casefold()
     begun = 0
     for number in range(start_line, end_line + 1):
@@ -178,10 +150,8 @@ class _Scores:
 
     def __init__(self, text: PdfText) -> None:
         self._text = text
-        lines, letters, names = text.lines, text.letters, Counter[str]()
-        for font, count in letters.items():
-            names[font.name] += count
-        self._names = {name for name, count in names.items() if count >= _MUCH * letters.total()}
+        lines, letters = text.lines, text.letters
+        self._names = {font.name for font, count in letters.items() if count >= _MUCH * letters.total()}
         # bold print stands out only if most of the running text is not bold
         self._bold = 2 * sum(count for font, count in letters.items() if font.bold) <= letters.total()
         self._starts = {page.start_line - 1 for page in text.pages}
@@ -199,18 +169,20 @@ class _Scores:
 
     def chosen(self) -> list[Block]:
         """The blocks that are probably headings."""
-        prints = [self._print(block) for block in self._blocks]
-        scores = [self._score(block) for block in self._blocks]
+        blocks, shown = self._blocks, [_shown(block, self._text) for block in self._blocks]
+        scores = [
+            sum(map(mul, _WEIGHTS, self._features(*pair))) - _NONE for pair in zip(blocks, shown, strict=True)
+        ]
         chances = [1 / (1 + exp(-score)) for score in scores]
-        total, sums = Counter(prints), Counter[tuple[Font, bool, bool]]()
+        fonts = [self._text.fonts[block[0]] for block in blocks]
+        prints = [
+            (font, one.isupper(), bool(NUMBERED.match(one))) for font, one in zip(fonts, shown, strict=True)
+        ]
+        sums, total = Counter[tuple[Font, bool, bool]](), Counter(prints)
         for like, chance in zip(prints, chances, strict=True):
             sums[like] += chance
         peers = [(sums[a] - b + 0.5) / total[a] - 0.5 for a, b in zip(prints, chances, strict=True)]
-        return [
-            block
-            for block, score, likes in zip(self._blocks, scores, peers, strict=True)
-            if score + _PEERS * likes > 0
-        ]
+        return [block for block, a, b in zip(blocks, scores, peers, strict=True) if a + _PEERS * b > 0]
 
     def _stands_out(self, font: Font) -> bool:
         """Whether a font differs from those of the running text and is not much smaller."""
@@ -231,7 +203,9 @@ class _Scores:
                 continue
             before, begins = fonts[last], _begins(line)
             like = font.bold == before.bold and abs(font.size - before.size) <= _NEAR * font.size
-            opens = begins and (_opens(line) or _is_counted(line) or len(lines[last]) < _WRAPPED * len(line))
+            opens = begins and (
+                _opens(line) or _COUNTED.match(line) or len(lines[last]) < _WRAPPED * len(line)
+            )
             if n == last + 1 and n not in self._starts and like and font in special and not opens:
                 block.append(n)
             else:
@@ -254,40 +228,30 @@ class _Scores:
     def _letters(self, n: int) -> str:
         return "".join(filter(str.isalpha, self._text.lines[n]))
 
-    def _print(self, block: Block) -> tuple[Font, bool, bool]:
-        """What headings of the same level have in common."""
-        shown = _shown(block, self._text)
-        return self._text.fonts[block[0]], shown.isupper(), NUMBERED.match(shown) is not None
-
-    def _score(self, block: Block) -> float:
-        return sum(_WEIGHTS[name] * value for name, value in self._features(block).items()) - _LEAST
-
-    def _features(self, block: Block) -> dict[str, float]:
+    def _features(self, block: Block, shown: str) -> tuple[float, ...]:
         text, first, last = self._text, block[0], block[-1]
-        lines, fonts, font, shown = text.lines, text.fonts, text.fonts[first], _shown(block, text)
+        lines, font, words = text.lines, text.fonts[first], shown.split()
         after = [n for n in range(last + 1, min(len(lines), last + 7)) if lines[n]][:3]
         prior = [n for n in range(max(0, first - 6), first) if lines[n]][-3:]
         below = lines[last + 1] if last + 1 < len(lines) else ""
-        words = shown.split()
-        return {
-            "large": font.size >= _MUCH_LARGER * text.body_size,
-            "small": font.size < _SMALL * text.body_size,
-            "bold": font.bold and self._bold,
-            "plain": not self._stands_out(font),
-            "counted": NUMBERED.match(shown) is not None or _is_counted(shown),
-            "gap": self._is_first(first),
-            "capitals": shown.isupper() and len(shown) > 3,
-            "title case": sum(word[0].isupper() or word[0].isdigit() for word in words) / len(words),
-            "length": len(shown) / 100,
-            "bar": " | " in shown,
-            "digits": sum(map(str.isdigit, shown)) / len(shown),
-            "prose": any(is_prose(lines[n]) for n in after[:1]),
-            "lower": below[:1].islower(),
-            "full": is_prose(below) and len(lines[last]) > _FULL * len(below),
-            "front": first < self._front,
-            "alike": any(fonts[n] == font for n in prior[-1:]),
-            "crowd": sum(n in self._inside for n in prior + after) / 6,
-        }
+        return (
+            font.size >= _MUCH_LARGER * text.body_size,
+            font.size < _SMALL * text.body_size,
+            font.bold and self._bold,
+            not self._stands_out(font),
+            bool(NUMBERED.match(shown) or _COUNTED.match(shown)),
+            self._is_first(first),
+            shown.isupper() and len(shown) > 3,
+            sum(word[0].isupper() or word[0].isdigit() for word in words) / len(words),
+            len(shown) / 100,
+            " | " in shown,
+            sum(map(str.isdigit, shown)) / len(shown),
+            any(is_prose(lines[n]) for n in after[:1]),
+            below[:1].islower(),
+            is_prose(below) and len(lines[last]) > _FULL * len(below),  # the first line of a paragraph
+            first < self._front,
+            sum(n in self._inside for n in prior + after) / 6,  # the lines around may be headings, too
+        )
 
 
 def _begins(line: str) -> bool:
@@ -295,11 +259,6 @@ def _begins(line: str) -> bool:
     first = line[0]
     plain = first.isalnum() and not first.islower()
     return plain or first > WIDE or first in "(\u00a7\u25a0" or _COUNTED.match(line) is not None
-
-
-def _is_counted(line: str) -> bool:
-    """Whether a letter or a Roman number is before the words."""
-    return bool(_COUNTED.match(line) or _LETTERED.match(line))
 
 
 def _is_worded(line: str) -> bool:

@@ -14,6 +14,7 @@ from qagen_dagster.formats.pdf.fragments import Fragments
 from qagen_dagster.formats.pdf.reading_order import level_rows
 
 TableRow = list[list[int]]  # the fragments of each cell
+_Part = list[list[int]]  # the fragments of each line between two ruling lines
 
 SAME = 25  # tenths of a point, like all lengths below without a unit; closer edges count as one
 _VALUE = 6  # maximum average width of values, in letter sizes
@@ -64,9 +65,7 @@ def _span(f: Fragments, edges: Sequence[int], n: int) -> tuple[int, int]:
 class Rows:
     """The rows of the parts of a table. A part is the lines between two ruling lines. From `each` parts on, each is probably a row."""
 
-    def __init__(
-        self, f: Fragments, edges: list[int], right: int, parts: list[list[list[int]]], each: int
-    ) -> None:
+    def __init__(self, f: Fragments, edges: list[int], right: int, parts: list[_Part], each: int) -> None:
         self._f = f
         self._right = right
         self._edges = edges
@@ -86,7 +85,7 @@ class Rows:
             rows += self._spread(part) if many else [self._row([n for line in part for n in line])]
         return rows
 
-    def _is_many(self, part: list[list[int]], *, head: bool) -> bool:
+    def _is_many(self, part: _Part, *, head: bool) -> bool:
         """Whether the lines of a part are several rows, rather than the lines of the cells of one row. Cells of a head are often wrapped."""
         f, columns = self._f, self._columns(part)
         most = max(map(len, columns))
@@ -193,6 +192,9 @@ class _Line(NamedTuple):
     end: int
 
 
+_Lines = Sequence[_Line]
+
+
 def ruled_tables(f: Fragments, rules: Sequence[Box]) -> list[Ruled]:
     """The tables of a page. Its fragments must have their boxes on the page as displayed."""
     level = lines_of([(y0, x0, x1) for x0, y0, x1, y1 in rules if x1 - x0 > y1 - y0])
@@ -245,12 +247,7 @@ class _Finder:
     """Finds the tables between lines with the same ends."""
 
     def __init__(
-        self,
-        f: Fragments,
-        group: Sequence[_Line],
-        level: Sequence[_Line],
-        upright: Sequence[_Line],
-        middles: Iterable[tuple[int, int]],
+        self, f: Fragments, group: _Lines, level: _Lines, upright: _Lines, middles: list[tuple[int, int]]
     ) -> None:
         self._f = f
         self._left, self._right = group[0].start, group[0].end
@@ -263,7 +260,8 @@ class _Finder:
         self._ruled = {line.at for line in group}
         ends = [self._left, self._right, *places]
         # lines below some of the columns, such as beside a cell that spans rows; an underlined word ends elsewhere
-        self._partial = [line for line in level if line not in group and self._is_at(line, ends)]
+        near = [one for one in level if all(any(abs(x - end) < _JOINT for end in ends) for x in one[1:])]
+        self._partial = [line for line in near if line not in group]
         self._level = self._with_open_ends()
         left, right = 2 * (self._left - _ENDS), 2 * (self._right + _ENDS)
         self._inside = [one for one in middles if left <= f.x0[one[1]] + f.x1[one[1]] <= right + 1]
@@ -278,14 +276,9 @@ class _Finder:
         return sorted(found)
 
     def tables(self) -> list[Ruled]:
-        """The tables. Each is a run of parts that hold rows and columns.
-
-        A long part without vertical lines is not joined to parts with vertical lines.
-        """
+        """The tables: runs of parts that hold rows and columns. A long part without vertical lines does not join parts that have some."""
         found: list[Ruled] = []
-        run: list[
-            list[list[list[int]]]
-        ] = []  # for each part, the lines of fragments of the parts that partial lines cut it into
+        run: list[list[_Part]] = []
         start = end = 0
         was_ruled = False
         for above, below in pairwise(self._level):
@@ -307,7 +300,7 @@ class _Finder:
             was_ruled = ruled
         return found + self._table(run, start, end)
 
-    def _parts(self, top: int, bottom: int) -> list[list[list[int]]]:
+    def _parts(self, top: int, bottom: int) -> list[_Part]:
         """The lines of fragments between two ruling lines, cut at partial lines. A cell beside a partial line is in the part where it begins."""
         f = self._f
         inside = self._inside[bisect(self._inside, (top, _FAR)) : bisect(self._inside, (bottom, -1))]
@@ -322,11 +315,6 @@ class _Finder:
         for line in [line for part in lines for line in part]:
             line.sort(key=f.x0.__getitem__, reverse=f.rtl)
         return lines
-
-    @staticmethod
-    def _is_at(line: _Line, ends: Sequence[int]) -> bool:
-        """Whether a line begins and ends at some of the positions."""
-        return all(any(abs(at - end) < _JOINT for end in ends) for at in (line.start, line.end))
 
     def _is_part(self, part: list[list[int]], top: int, bottom: int) -> bool:
         """Whether a part holds cells, or a single heading for rows, and no prose."""
@@ -361,7 +349,7 @@ class _Finder:
                 positions.append(at)
         return positions
 
-    def _table(self, whole: list[list[list[list[int]]]], top: int, bottom: int) -> list[Ruled]:
+    def _table(self, whole: list[list[_Part]], top: int, bottom: int) -> list[Ruled]:
         """The table that a run of parts forms, or none. A single part forms none: it may be a listing, a note or columns of prose."""
         run = [part for parts in whole for part in parts]
         if len(whole) < 2:

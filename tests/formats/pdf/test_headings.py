@@ -121,7 +121,7 @@ def test_lines_of_a_font_that_mostly_prints_something_else_are_no_headings() -> 
     code = [("set the wheel", "cour"), ("Turn", "cour"), ("open sluice", "cour"), ("close it, then", "cour")]
     assert titles(page(BODY, *code, BODY, gap=14)) == []
     assert titles(page(BODY, ("Turn", "cour"), BODY)) == ["Turn"]
-    numbered = [*code, ("2.1 Sluices", "cobo"), ("shut it", "cobo"), ("open it", "cobo"), ("leave", "cobo")]
+    numbered = [("2.1 Sluices", "cobo"), ("shut it", "cobo"), ("open it", "cobo"), ("leave", "cobo")]
     assert titles(page(BODY, *numbered, BODY, gap=40)) == ["2.1 Sluices"]
 
 

@@ -377,7 +377,7 @@ def test_entries_of_contents_and_running_text_in_bold_are_no_headings():
         write(page, [BODY] * 12, y=80)
         bold(page, "Table 1 Some values", 300)
         bold(page, "Part II", 330, size=11)
-        bold(page, "Nothing but stress on some words", 360, size=11)
+        bold(page, "nothing but stress on some words", 360, size=11)
 
     found = parse(pdf("Cover", draw)).sections
     assert [one.title for one in found] == ["Part II"]
