@@ -175,15 +175,16 @@ def test_codes_are_the_signs_of_their_fonts_and_others_are_marked() -> None:
     ]
 
 
-def test_small_numbers_above_each_other_are_a_fraction() -> None:
+@pytest.mark.parametrize("start", ["Pay 3 or (", "A sum of -"])
+def test_small_numbers_above_each_other_are_a_fraction(start: str) -> None:
     def draw(page: pymupdf.Page) -> None:
-        page.insert_text((60, 100), "Pay 3 or (", fontsize=11)
+        page.insert_text((108 - pymupdf.get_text_length(start, fontsize=11), 100), start, fontsize=11)
         page.insert_text((108, 95), "1", fontsize=7)
         page.insert_text((60, 200), "Another line of the page stands here.", fontsize=11)
         page.insert_text((108, 104), "2", fontsize=7)
         page.insert_text((113, 100), ", 10) to each", fontsize=11)
 
-    assert lines(pdf(draw))[0] == "Pay 3 or (1/2, 10) to each"
+    assert lines(pdf(draw))[0] == f"{start}1/2, 10) to each"
 
 
 def test_a_line_that_begins_with_a_lowered_letter_is_compared_with_its_first_large_letter() -> None:
