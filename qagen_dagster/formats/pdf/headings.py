@@ -36,7 +36,6 @@ _MUCH_LARGER = 1.18  # times the body size
 _LARGER = 1.05  # times the body size; such print is larger than running text
 _ALONE = 5  # pages; in a longer document, an outline of a single entry is useless
 _MUCH = 0.2  # a font with at least this share of the running text is an ordinary font
-_SMALLEST = 0.85  # times the body size; other fonts of headings may be this small
 _SMALL = 0.95  # times the body size; such print is smaller than running text
 _SHORT = 80  # maximum characters of a heading in the print of the running text
 _OFTEN = 8  # maximum number of times that a heading occurs; labels occur more often
@@ -93,8 +92,7 @@ def _outlined(pdf: Pdf, text: PdfText) -> list[Section]:
             start, end = span.start_line, span.end_line
             later = max(start, last + 1)
             last = _find(title, text.lines, later, end) or _find(title, text.lines, start, end) or start
-            section = Section(title=title[:MAX_TITLE], level=level, start_line=last)
-            found.setdefault((last, title), section)
+            found.setdefault((last, title), Section(title=title[:MAX_TITLE], level=level, start_line=last))
     return list(found.values())
 
 
@@ -186,9 +184,8 @@ class _Scores:
 
     def _stands_out(self, font: Font) -> bool:
         """Whether a font differs from those of the running text and is not much smaller."""
-        body = self._text.body_size
-        other = font.name not in self._names and font.size >= _SMALLEST * body
-        return (font.bold and self._bold) or font.size >= _LARGER * body or other
+        size = font.size / max(self._text.body_size, 1)
+        return (font.bold and self._bold) or size >= (_SMALL if font.name not in self._names else _LARGER)
 
     def _joined(self) -> list[Block]:
         """Lines that can begin a heading, each with the adjacent lines in the same print that it may go on with."""
@@ -257,8 +254,8 @@ class _Scores:
 def _begins(line: str) -> bool:
     """Whether a heading can begin like this line."""
     first = line[0]
-    plain = first.isalnum() and not first.islower()
-    return plain or first > WIDE or first in "(\u00a7\u25a0" or _COUNTED.match(line) is not None
+    other = first > WIDE or first in "(\u00a7\u25a0" or _COUNTED.match(line) is not None
+    return other or (first.isalnum() and not first.islower())
 
 
 def _is_worded(line: str) -> bool:

@@ -154,3 +154,65 @@ def test_lines_across_some_columns_make_no_second_table():
         "Port Carrick | gauge 0 | 10.5",
         *(f"| gauge {n} | 1{n}.5" for n in range(1, 9)),
     ]
+
+
+def test_a_line_below_some_of_the_columns_parts_the_rows_beside_a_cell():
+    def draw(page: pymupdf.Page) -> None:
+        for y in (100, 116, 156, 196):
+            rule(page, y)
+        for x in (60, 150, 300, 460):
+            page.draw_line((x, 100), (x, 196), width=0.6)
+        for y in (136, 176):
+            page.draw_line((150, y), (460, y), width=0.6)
+        put(page, 112, (64, "Gauge"), (154, "Time"), (304, "What is read"))
+        for n, name in enumerate(("Port", "Pier")):
+            put(page, 140 + 40 * n, (64, name))
+            put(page, 130 + 40 * n, (154, "by day"), (304, "the depth"))
+            put(page, 150 + 40 * n, (154, "by night"), (304, "the swell of the water"))
+        page.draw_line((304, 171), (340, 171), width=0.6)  # an underlined word
+
+    assert lines(pdf(draw)) == [
+        "Gauge | Time | What is read",
+        "Port | by day | the depth",
+        "| by night | the swell of the water",
+        "Pier | by day | the depth",
+        "| by night | the swell of the water",
+    ]
+
+
+def test_dates_below_each_other_are_rows():
+    def draw(page: pymupdf.Page) -> None:
+        for y in (100, 116, 144, 172, 200):
+            rule(page, y)
+        for x in (60, 150, 460):
+            page.draw_line((x, 100), (x, 200), width=0.6)
+        put(page, 112, (64, "Day"), (154, "What is read at the gauge"))
+        for n in range(3):
+            for m in range(2):
+                put(
+                    page,
+                    127 + 28 * n + 12 * m,
+                    (64, f"May {10 + 2 * n + m}"),
+                    (154, f"the water of pond {n} in {m}"),
+                )
+
+    assert lines(pdf(draw))[1:3] == ["May 10 | the water of pond 0 in 0", "May 11 | the water of pond 0 in 1"]
+
+
+def test_a_head_of_two_lines_is_one_row_unless_it_holds_numbers():
+    def draw(page: pymupdf.Page, below: tuple[str, str]) -> None:
+        for y in (100, 130, 190):
+            rule(page, y)
+        put(page, 112, (64, "Gauge"), (200, "Depth of"), (340, "Swell of"))
+        put(page, 124, (200, below[0]), (340, below[1]))
+        for n, name in enumerate(("Port", "Pier", "Sill")):
+            put(page, 146 + 16 * n, (64, name), (200, f"{n + 3}.5"), (340, f"0.{n + 1}"))
+
+    assert lines(pdf(lambda page: draw(page, ("the water", "the water"))))[:2] == [
+        "Gauge | Depth of the water | Swell of the water",
+        "Port | 3.5 | 0.1",
+    ]
+    assert lines(pdf(lambda page: draw(page, ("20", "40"))))[:2] == [
+        "Gauge | Depth of | Swell of",
+        "| 20 | 40",
+    ]
