@@ -29,6 +29,7 @@ NAMED = re.compile(
 )
 _COUNTED = re.compile(rf"(?:[IVX]{{1,5}}|[ivx]{{1,4}}|[A-H])[.)][ |]+[^\W\d_]|{_LETTERED.pattern}")
 _LABEL = re.compile(r"[^\W\d_]+(?: [^\W\d_]+)?(?:: |\uff1a)")
+_WORD = re.compile("[^\\W\\d_]{3}|[\u2e80-\uffff]")
 MAX_TITLE = 300  # characters
 _MAX_CHARS = 130  # maximum of a heading
 _NEAR = 0.04  # maximum relative difference between sizes that count as equal; sizes are rounded
@@ -48,9 +49,12 @@ _LEADERS = (" |", "..", "\u2026", "\u2026.", " \u2013", " \u2014")  # before the
 _NO_END = ",;\uff0c\uff1b\u3002"  # no heading ends with these
 # The weights of the features in their order, and that of no heading: a logistic regression on 228 pages of as many files, whose headings
 # were marked by eye, fitted them.
-_WEIGHTS = (1.0, -1.6, 1.4, -1.5, 1.6, 1.8, 1.1, 1.2, -2.7, -1.1, -3.2, 1.6, -1.7, -2.2, -1.5, -2.2)
-_NONE = 2.0
-_PEERS = 4.2  # weight of the average chance of the blocks in the same print, from -0.5 to 0.5
+_WEIGHTS = [
+    float(one)
+    for one in "0.9 -1.7 1.2 -0.7 1.3 1.7 1.2 0.8 -2.6 -1.2 -2.2 1.7 -2.3 -2.3 -1.4 1.4 -0.5 -2.1".split()
+]
+_NONE = 2.9
+_PEERS = 4.4  # weight of the average chance of the blocks in the same print, from -0.5 to 0.5
 
 Block = list[int]  # adjacent lines
 
@@ -59,8 +63,8 @@ def headings_of(pdf: Pdf, text: PdfText, title: str | None) -> list[Section]:
     """The headings in document order without the title. To those of the outline, which often omits minor ones, others that score are added."""
     named = letters_of(title or "")
     outlined = _outlined(pdf, text)
-    starts_on_first = bool(outlined[1:]) and outlined[0].start_line <= text.pages[0].end_line
-    if starts_on_first and letters_of(outlined[0].title) == named:
+    first = outlined[0] if len(outlined) > 1 else None
+    if first and first.start_line <= text.pages[0].end_line and letters_of(first.title) == named:
         outlined = outlined[1:]
     shown = _set_apart(text, named)
     if not outlined or (len(outlined) == 1 and len(text.pages) > _ALONE):
@@ -164,6 +168,7 @@ class _Scores:
         blocks = [block for block in self._joined() if block[0] >= first and not self._is_repeated(block[0])]
         self._blocks = [one for one in blocks if len(one) <= _LINES and _is_worded(_shown(one, text))]
         self._inside = {n for block in self._blocks for n in block}
+        self._fit, self._total = Counter(text.fonts[n] for n in self._inside), Counter(text.fonts)
 
     def chosen(self) -> list[Block]:
         """The blocks that are probably headings."""
@@ -176,7 +181,7 @@ class _Scores:
         prints = [
             (font, one.isupper(), bool(NUMBERED.match(one))) for font, one in zip(fonts, shown, strict=True)
         ]
-        sums, total = Counter[tuple[Font, bool, bool]](), Counter(prints)
+        sums, total = dict.fromkeys(prints, 0.0), Counter(prints)
         for like, chance in zip(prints, chances, strict=True):
             sums[like] += chance
         peers = [(sums[a] - b + 0.5) / total[a] - 0.5 for a, b in zip(prints, chances, strict=True)]
@@ -236,17 +241,21 @@ class _Scores:
             font.size < _SMALL * text.body_size,
             font.bold and self._bold,
             not self._stands_out(font),
-            bool(NUMBERED.match(shown) or _COUNTED.match(shown)),
+            bool(_opens(shown) or _COUNTED.match(shown)),
             self._is_first(first),
             shown.isupper() and len(shown) > 3,
-            sum(word[0].isupper() or word[0].isdigit() for word in words) / len(words),
+            sum(not word[0].islower() for word in words) / len(words),
             len(shown) / 100,
             " | " in shown,
             sum(map(str.isdigit, shown)) / len(shown),
             any(is_prose(lines[n]) for n in after[:1]),
-            below[:1].islower(),
-            is_prose(below) and len(lines[last]) > _FULL * len(below),  # the first line of a paragraph
+            below[:1].islower() and is_prose(below),
+            font.size < _LARGER * text.body_size
+            and is_prose(below)
+            and len(lines[last]) > _FULL * len(below),  # the first line of a paragraph
             first < self._front,
+            self._fit[font] / self._total[font],  # most lines in a font of headings can be headings
+            shown[-1] == "." and not NUMBERED.match(shown),
             sum(n in self._inside for n in prior + after) / 6,  # the lines around may be headings, too
         )
 
@@ -264,7 +273,7 @@ def _is_worded(line: str) -> bool:
         return False
     entry = line.rstrip("0123456789ivxlc").rstrip().endswith(_LEADERS) or ". . " in line
     sentence = line[-1] == "." and len(line) > _SENTENCE_CHARS
-    return not (entry or sentence or _LABEL.match(line)) and any(map(str.isalpha, line))
+    return not (entry or sentence or _LABEL.match(line)) and _WORD.search(line) is not None
 
 
 def _opens(text: str) -> bool:
