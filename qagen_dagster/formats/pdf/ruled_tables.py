@@ -14,6 +14,7 @@ from qagen_dagster.formats.pdf.fragments import Fragments
 from qagen_dagster.formats.pdf.reading_order import level_rows
 
 TableRow = list[list[int]]  # the fragments of each cell
+_Lines = Sequence["_Line"]
 _Part = list[list[int]]  # the fragments of each line between two ruling lines
 
 SAME = 25  # tenths of a point, like all lengths below without a unit; closer edges count as one
@@ -190,9 +191,6 @@ class _Line(NamedTuple):
     at: int
     start: int
     end: int
-
-
-_Lines = Sequence[_Line]
 
 
 def ruled_tables(f: Fragments, rules: Sequence[Box]) -> list[Ruled]:

@@ -105,7 +105,10 @@ def test_lines_in_capitals_between_paragraphs_are_headings_in_any_print() -> Non
 
 
 def test_a_line_is_a_heading_if_others_in_its_print_are() -> None:
-    doubtful = ("Wheels that turn in the stream of the upper mill of the Kest, and in spring", "tiit")
+    doubtful = (
+        "Wheels that turn in the stream of the upper mill of the Kest, and of 12 other mills in spring",
+        "tiit",
+    )
     sure = [part for name in ("Wheels", "Ponds", "Mills") for part in (BODY, (name, "tiit"))]
     assert titles(page(BODY, doubtful, BODY, BODY)) == []
     assert titles(page(*sure, BODY, doubtful, BODY)) == ["Wheels", "Ponds", "Mills", doubtful[0]]
