@@ -17,13 +17,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from qagen_dagster.agents.questions.context import QAContext
+from qagen_dagster.agents.questions.prompt_values import QAContext
 from qagen_dagster.ingest.parsing import parse_corpus
 from qagen_dagster.loop.journal import JournalFile
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
-from qagen_dagster.loop.questions.limits import QALimits
 from qagen_dagster.loop.questions.no_answer.prove import CorpusPassages
 from qagen_dagster.loop.questions.no_answer.stage import Stage, StageJournal, distrust
+from qagen_dagster.loop.questions.stopping import QALimits
 from qagen_dagster.loop.statistics import wilson
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.messages import AssistantMessage, Request

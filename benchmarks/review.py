@@ -20,10 +20,10 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-from qagen_dagster.loop.review import append
+from qagen_dagster.loop.review_decisions import append
 from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.records.decisions import Action, Decision
 from qagen_dagster.records.questions.published import CorpusGenerationResult
-from qagen_dagster.records.review import Action, Decision
 from qagen_dagster.settings import Settings, export
 from tests.support.chromium import CHROMIUM, Tab, chromium
 from tests.support.reviewed import KEY, reviewed

@@ -12,13 +12,13 @@ from typing import Any
 from benchmarks.planted.documents import Page
 from benchmarks.planted.faults import Planted
 from qagen_dagster.agents.questions import generator
-from qagen_dagster.agents.questions.context import History, QAContext
 from qagen_dagster.agents.questions.evidence.quote_search import skeleton
+from qagen_dagster.agents.questions.prompt_values import History, QAContext
 from qagen_dagster.agents.questions.validator import judge, rejection
 from qagen_dagster.loop.questions import model_checks
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
-from qagen_dagster.loop.questions.limits import QALimits
 from qagen_dagster.loop.questions.state import Controlled, Validate
+from qagen_dagster.loop.questions.stopping import QALimits
 from qagen_dagster.models.messages import AssistantMessage, Request, ToolSpec
 from qagen_dagster.records.corpus_options import CorpusConfig, ScenarioConfig
 from qagen_dagster.records.ids import Combination, Mode

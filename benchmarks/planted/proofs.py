@@ -19,14 +19,14 @@ from typing import Any
 from benchmarks.no_answer import COMBINATION, Article, Asked, Script, articles, space_of
 from qagen_dagster.agents.questions import across, no_answer
 from qagen_dagster.agents.questions.across import Member
-from qagen_dagster.agents.questions.context import QAContext
+from qagen_dagster.agents.questions.prompt_values import QAContext
 from qagen_dagster.english.sentences import split
 from qagen_dagster.loop.journal import JournalFile
 from qagen_dagster.loop.questions.across_documents import AcrossStage
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
-from qagen_dagster.loop.questions.limits import QALimits
 from qagen_dagster.loop.questions.no_answer.prove import CorpusPassages, Prover
 from qagen_dagster.loop.questions.no_answer.stage import StageJournal
+from qagen_dagster.loop.questions.stopping import QALimits
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.messages import AssistantMessage, Request
 from qagen_dagster.records.document import Document

@@ -36,8 +36,8 @@ from qagen_dagster.configuration.yaml_files import read_text
 from qagen_dagster.models import messages
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.budget import cost_of
+from qagen_dagster.models.call_cost import usd
 from qagen_dagster.models.ledger import fault_of
-from qagen_dagster.models.prices import usd
 from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.models.structured_output import read_object
 from qagen_dagster.records.base import Record

@@ -10,13 +10,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 from qagen_dagster.records import evaluation
+from qagen_dagster.records.decisions import Decision
 from qagen_dagster.records.document import Document, IndexEntry, Ranking, Visual
 from qagen_dagster.records.grading import GradedAnswer, GroundingReport, SentenceStatus, combination_of
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.questions import results
 from qagen_dagster.records.questions.published import PublishedQuestion
 from qagen_dagster.records.questions.run_results import RunCost, RunDocument
-from qagen_dagster.records.review import Decision
 from qagen_dagster.records.run import CallSummary, RunRecord
 
 Row = dict[str, Any]

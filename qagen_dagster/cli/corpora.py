@@ -21,7 +21,7 @@ from qagen_dagster.configuration.corpora import (
 from qagen_dagster.configuration.profiles import load_profile
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.ingest.corpus_files import discover
-from qagen_dagster.loop.questions.limits import room_notes
+from qagen_dagster.loop.questions.stopping import room_notes
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.document import CorpusIndex, Outcome
 from qagen_dagster.records.ids import check_name

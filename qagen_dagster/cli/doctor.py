@@ -20,7 +20,7 @@ from qagen_dagster.latex.limited_program import network_closed
 from qagen_dagster.loop import ledger
 from qagen_dagster.loop.dagster_home import open_home
 from qagen_dagster.loop.profile_checkup import checkup
-from qagen_dagster.loop.questions.limits import room_notes
+from qagen_dagster.loop.questions.stopping import room_notes
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models import embedders
 from qagen_dagster.records.document import CorpusIndex

@@ -37,8 +37,8 @@ from qagen_dagster.loop.evaluation.system_scores import report_intervals
 from qagen_dagster.loop.grading.grade_answers import command_judge
 from qagen_dagster.loop.grading.grade_set import RunMark
 from qagen_dagster.loop.index import is_indexed
+from qagen_dagster.loop.product_table import Product
 from qagen_dagster.loop.questions.publication.published_set import read_published
-from qagen_dagster.loop.refresh.products import Product
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.score_markdown import (
     BOUNDS,

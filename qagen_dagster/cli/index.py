@@ -8,7 +8,7 @@ from rich.table import Table
 from qagen_dagster.cli.graph import Progress, open_quietly, unread
 from qagen_dagster.cli.options import Models, json_option, model_options
 from qagen_dagster.cli.output import Terminal, fail, print_json
-from qagen_dagster.loop.refresh.products import Product
+from qagen_dagster.loop.product_table import Product
 from qagen_dagster.loop.shared_budget import effective_budget
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.document import SearchIndex

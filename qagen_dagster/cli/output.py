@@ -1,4 +1,4 @@
-"""Prints and writes the output of commands: text, JSON, lines on stderr, files. Control characters are shown as escapes."""
+"""Prints and writes the output of commands: text, JSON, lines on stderr, files. Control characters are printed as escapes."""
 
 import json
 import os
@@ -35,12 +35,12 @@ class Terminal(Console):
 
 
 def slashed(key: str) -> str:
-    """The key of a combination, on a narrow console with a line break after each slash, so that each part fits into a narrow column."""
+    """The key of a combination. On a console narrower than _WIDE, each slash ends a line, so that each part fits into its column."""
     return key.replace("/", "/\n") if Terminal().width < _WIDE else key
 
 
 def money(value: float) -> str:
-    """US dollars of an estimate: cents from one dollar on, else four decimals."""
+    """US dollars of an estimate: cents for zero and from one dollar on, else four decimals."""
     return f"${value:,.2f}" if value >= 1 or not value else f"${value:.4f}"
 
 

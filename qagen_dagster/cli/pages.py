@@ -22,9 +22,9 @@ from qagen_dagster.cli.output import OUTPUT, file_to_write, print_json, write_ou
 from qagen_dagster.errors import ConfigError, StoreError
 from qagen_dagster.loop.dagster_home import open_home
 from qagen_dagster.loop.judges import LEAST, Proposal, judged_questions, proposals
-from qagen_dagster.loop.review import accepted_by_all, decisions_of, state_of
+from qagen_dagster.loop.review_decisions import accepted_by_all, decisions_of, state_of
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.records.review import PAGE_PORT
+from qagen_dagster.records.decisions import PAGE_PORT
 from qagen_dagster.settings import PROJECT_ROOT, Settings, apply, export
 from qagen_dagster.store import Store
 from qagen_dagster.web.page import report_page

@@ -13,12 +13,12 @@ from qagen_dagster.cli.output import Terminal, money, print_json, warn
 from qagen_dagster.cli.questions.estimate import range_text
 from qagen_dagster.configuration.problems import find_problem_set
 from qagen_dagster.loop.estimate.combinations import Estimate, estimate
+from qagen_dagster.loop.outdated import OutOfDate, find_out_of_date, whole_project
 from qagen_dagster.loop.problems.bank import plan_problem_set
 from qagen_dagster.loop.problems.outdated import expected_calls, told_calls
 from qagen_dagster.loop.problems.plan import ProblemOptions
+from qagen_dagster.loop.product_table import Product
 from qagen_dagster.loop.questions.plan import RunOptions
-from qagen_dagster.loop.refresh.products import Product
-from qagen_dagster.loop.refresh.tasks import OutOfDate, find_out_of_date, whole_project
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.settings import Settings

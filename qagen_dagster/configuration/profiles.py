@@ -12,8 +12,8 @@ from pydantic import Field, model_validator
 from qagen_dagster.configuration.yaml_files import read_yaml
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.models.budget import Budget
+from qagen_dagster.models.call_cost import FREE_PROVIDERS, has_price
 from qagen_dagster.models.embedders import EmbedderSpec
-from qagen_dagster.models.prices import FREE_PROVIDERS, has_price
 from qagen_dagster.models.providers import why_no_batch
 from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.records.base import Record

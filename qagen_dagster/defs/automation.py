@@ -26,9 +26,9 @@ from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.defs.run_records import PARTITION_TAG
 from qagen_dagster.defs.spending import SPENDING_TAG
 from qagen_dagster.errors import ConfigError, QagenError
+from qagen_dagster.loop.outdated import Task, find_out_of_date, refresh_fields, whole_project
+from qagen_dagster.loop.product_table import TABLE, Observed, Row
 from qagen_dagster.loop.questions.plan import RunOptions
-from qagen_dagster.loop.refresh.products import TABLE, Observed, Row
-from qagen_dagster.loop.refresh.tasks import Task, find_out_of_date, refresh_fields, whole_project
 from qagen_dagster.loop.shared_budget import effective_budget, spent_by
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance

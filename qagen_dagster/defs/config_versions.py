@@ -1,7 +1,7 @@
 """The observations that record the versions of configurations in the Dagster instance.
 
 The data version of an observation is the fingerprint of the configuration. Its metadata has the parts of the configuration.
-The table in `loop/refresh/products.py` says which assets depend on which configuration.
+The table in `loop/product_table.py` says which assets depend on which configuration.
 """
 
 import logging
@@ -13,8 +13,8 @@ import dagster as dg
 from qagen_dagster.defs.layout import Layout
 from qagen_dagster.errors import QagenError
 from qagen_dagster.loop.configuration import Configuration, what_changed
+from qagen_dagster.loop.product_table import Observed, Row, Scope
 from qagen_dagster.loop.questions.plan import RunOptions
-from qagen_dagster.loop.refresh.products import Observed, Row, Scope
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import fingerprint
 

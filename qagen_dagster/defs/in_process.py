@@ -26,9 +26,9 @@ from qagen_dagster.defs.presentation import JOBS, members
 from qagen_dagster.defs.run_records import failure_lines, was_interrupted
 from qagen_dagster.defs.spending import SPENDING_TAG
 from qagen_dagster.errors import StoreError
+from qagen_dagster.loop.product_table import TABLE, Fields, Product
 from qagen_dagster.loop.questions.head_start import Work
 from qagen_dagster.loop.questions.plan import RunOptions
-from qagen_dagster.loop.refresh.products import TABLE, Fields, Product
 from qagen_dagster.loop.unfinished import mark
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.settings import apply

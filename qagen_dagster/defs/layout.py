@@ -14,7 +14,7 @@ from typing import Any, get_type_hints
 import dagster as dg
 
 from qagen_dagster.errors import ConfigError
-from qagen_dagster.loop.refresh.products import ROWS, Group, Observed, Row, made_rows
+from qagen_dagster.loop.product_table import ROWS, Group, Observed, Row, made_rows
 from qagen_dagster.settings import OPTIONAL
 
 GRADED = "grounding_report"  # the asset of an optional product that the runs of another product make

@@ -10,8 +10,8 @@ import dagster as dg
 from qagen_dagster.ingest.parallel import Progress
 from qagen_dagster.loop.shared_budget import unique_calls
 from qagen_dagster.records.base import Record
+from qagen_dagster.records.decisions import page_address
 from qagen_dagster.records.ids import fingerprint
-from qagen_dagster.records.review import page_address
 from qagen_dagster.records.run import CallSummary, Usage, cost_of
 from qagen_dagster.records.text import markdown_text
 from qagen_dagster.store import Store

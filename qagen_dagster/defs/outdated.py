@@ -8,10 +8,10 @@ from qagen_dagster.defs.layout import Layout
 from qagen_dagster.defs.metadata import WARN, Metadata, check_event
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.defs.run_records import PARTITION_TAG
+from qagen_dagster.loop.outdated import OutOfDate, Task, find_out_of_date, whole_project
+from qagen_dagster.loop.product_table import TABLE, Group, Product
 from qagen_dagster.loop.questions.before_run import why_kept
 from qagen_dagster.loop.questions.plan import RunOptions
-from qagen_dagster.loop.refresh.products import TABLE, Group, Product
-from qagen_dagster.loop.refresh.tasks import OutOfDate, Task, find_out_of_date, whole_project
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import Combination
 

@@ -6,7 +6,7 @@ import dagster as dg
 
 from qagen_dagster.defs.layout import Layout
 from qagen_dagster.defs.metadata import path
-from qagen_dagster.loop.refresh.products import ROWS, TABLE, Product
+from qagen_dagster.loop.product_table import ROWS, TABLE, Product
 from qagen_dagster.settings import DOCS
 
 OWNER = "team:qagen"

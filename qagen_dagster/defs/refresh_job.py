@@ -13,9 +13,9 @@ from qagen_dagster.defs.outdated import JOB, kept_line, up_to_date_events
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.defs.run_records import record_killed
 from qagen_dagster.defs.spending import SpendingConfig, spending_id
+from qagen_dagster.loop.outdated import find_out_of_date, refresh_fields, whole_project
 from qagen_dagster.loop.questions.head_start import Work
 from qagen_dagster.loop.questions.plan import RunOptions
-from qagen_dagster.loop.refresh.tasks import find_out_of_date, refresh_fields, whole_project
 from qagen_dagster.settings import Settings
 
 BuildGraph = Callable[[Settings, Progress, Work], dg.Definitions]

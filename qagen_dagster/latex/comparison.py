@@ -1,5 +1,5 @@
 """The content of a LaTeX text without its layout: its numbers, words and answer, and whether two texts have the same content. Values
-are read and compared in `mathematics/` (`values.py`, `notation.toml`)."""
+are read and compared in `mathematics/` (`equality.py`, `notation.toml`)."""
 
 import re
 from collections import Counter
@@ -9,9 +9,9 @@ from fractions import Fraction
 from functools import lru_cache
 
 from qagen_dagster.latex.structure import PICTURES, blanked, code_of, environments
+from qagen_dagster.mathematics.equality import CLOSE, ROUNDED, close, equal, known_value, rounds_to
 from qagen_dagster.mathematics.units import joined_ohms, written_out
 from qagen_dagster.mathematics.value_reading import known_unit
-from qagen_dagster.mathematics.values import CLOSE, ROUNDED, close, equal, known_value, rounds_to
 from qagen_dagster.records.data_files import read_table
 
 _OPTION = r"[ \t]*\[[^\]\n]{0,300}\]"

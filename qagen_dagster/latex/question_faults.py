@@ -15,9 +15,9 @@ from math import inf
 from qagen_dagster.latex.amounts import Amount, amounts
 from qagen_dagster.latex.comparison import without_layout, without_pictures
 from qagen_dagster.latex.equalities import Value, assigned
+from qagen_dagster.mathematics.equality import equal, known_value
 from qagen_dagster.mathematics.units import BASES, ONE, Unit
 from qagen_dagster.mathematics.value_reading import read_unit
-from qagen_dagster.mathematics.values import equal, known_value
 from qagen_dagster.records.data_files import read_table
 
 _CATCH_ALL = re.compile(

@@ -16,6 +16,7 @@ from qagen_dagster.catalog.database import LOCK_SECONDS, rebuild
 from qagen_dagster.errors import StoreError
 from qagen_dagster.loop.run_history import RecordT, RunHistory, RunKey, heads, records
 from qagen_dagster.publishing.questions.set_files import RETIRED_FILE
+from qagen_dagster.records.decisions import Decision
 from qagen_dagster.records.document import CorpusIndex, Document, IndexEntry, VisualManifest
 from qagen_dagster.records.evaluation import REPORTS, EvaluationReport, Kind
 from qagen_dagster.records.exams import bank as bank_records
@@ -32,7 +33,6 @@ from qagen_dagster.records.questions.results import (
     QAPair,
     ValidatedSet,
 )
-from qagen_dagster.records.review import Decision
 from qagen_dagster.records.run import RunRecord, RunStatus
 from qagen_dagster.store import Store
 from qagen_dagster.store_lock import lease
@@ -191,7 +191,7 @@ def _validated(store: Store) -> Iterator[ValidatedSet]:
 def _decisions(store: Store) -> Iterator[rows.TableRow]:
     """The decision that counts, for each question and reviewer."""
     # Imported where the catalog is built, because the import is slow.
-    from qagen_dagster.loop.review import state_of
+    from qagen_dagster.loop.review_decisions import state_of
 
     for _, keys in groupby(store.list("reviews"), lambda key: key.rpartition("/")[0]):
         yield from map(rows.decision_row, state_of(records(store, keys, Decision)).by_reviewer.values())

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from qagen_dagster.configuration.profiles import Role
-from qagen_dagster.models.prices import FREE_PROVIDERS
+from qagen_dagster.models.call_cost import FREE_PROVIDERS
 from qagen_dagster.models.spec import ModelSpec
 
 NONE = "none"

@@ -14,6 +14,7 @@ from qagen_dagster.loop.statistics import kappa_and_interval
 from qagen_dagster.publishing.questions.set_files import REJECTED_FILE
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.corpus_options import ScenarioConfig
+from qagen_dagster.records.decisions import Agreement
 from qagen_dagster.records.grading import Decider, DocumentGrades, GroundingReport
 from qagen_dagster.records.ids import Combination, question_id
 from qagen_dagster.records.questions.published import (
@@ -23,7 +24,6 @@ from qagen_dagster.records.questions.published import (
     RejectedQuestion,
 )
 from qagen_dagster.records.questions.results import CandidateDocument, CandidateSet
-from qagen_dagster.records.review import Agreement
 from qagen_dagster.store import Store
 
 LEAST = 5  # minimum number of accepted questions, and of other questions, for proposing a threshold

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from qagen_dagster.configuration.profiles import Profile, Role
+from qagen_dagster.models.call_cost import FREE_PROVIDERS
 from qagen_dagster.models.checkup import Finding, probe, probe_embedder
 from qagen_dagster.models.embedders import EmbedderSpec
-from qagen_dagster.models.prices import FREE_PROVIDERS
 from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.settings import OTHER_CERTIFICATES, network_faults
 

@@ -1,7 +1,7 @@
 """The budgets that limit the cost of model calls, and reservations for calls in flight.
 
-This module checks the allowances of a run, a partition and a document, and counts calls for the display of progress. `prices.py` has the
-price of a call, `tokens.py` the most tokens that it may take, `loop/shared_budget.py` adds up the spending of all processes, and `loop/`
+This module checks the allowances of a run, a partition and a document, and counts calls for the display of progress. `call_cost.py` has the
+price of a call, `tokens.py` the most tokens that it may take. `loop/shared_budget.py` adds up the spending of all processes, and `loop/`
 decides what happens to a document when its budget is exhausted.
 """
 
@@ -15,8 +15,8 @@ from typing import NamedTuple, Protocol
 from pydantic import Field
 
 from qagen_dagster.errors import BudgetExhaustedError
+from qagen_dagster.models.call_cost import usd
 from qagen_dagster.models.messages import Usage
-from qagen_dagster.models.prices import usd
 from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.records.base import Record
 

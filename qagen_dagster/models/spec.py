@@ -50,7 +50,7 @@ class ModelSpec(Record):
     usd_per_million_input: float | None = Field(default=None, ge=0)
     usd_per_million_output: float | None = Field(default=None, ge=0)
     usd_per_million_cached: float | None = Field(default=None, ge=0)  # None: the price of input
-    usd_per_million_cache_write: float | None = Field(default=None, ge=0)  # None: see prices.py
+    usd_per_million_cache_write: float | None = Field(default=None, ge=0)  # None: see call_cost.py
     # Maximum attempts of one call, which is repeated after transient failures; 8 attempts bridge 30 s without a server
     max_attempts: int = Field(default=8, ge=1)
     deadline_seconds: float = Field(default=600.0, gt=0)  # for one call with all its attempts

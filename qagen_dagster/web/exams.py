@@ -14,10 +14,11 @@ from qagen_dagster.loop.exams.responses import latest_statistics, sittings
 from qagen_dagster.loop.exams.review import edited_item, fields_of
 from qagen_dagster.loop.exams.state_machine import finding_of
 from qagen_dagster.loop.figures import Drawing, draw_figures, first_page
-from qagen_dagster.loop.review import edit_on
+from qagen_dagster.loop.review_decisions import edit_on
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.exams.pages import one_question
 from qagen_dagster.publishing.markup import paragraphs, with_mathml
+from qagen_dagster.records.decisions import exam_key
 from qagen_dagster.records.exams import submissions
 from qagen_dagster.records.exams.bank import (
     REVIEW_STAGE,
@@ -31,7 +32,6 @@ from qagen_dagster.records.exams.bank import (
 )
 from qagen_dagster.records.exams.config import StyleThresholds
 from qagen_dagster.records.exams.paper import ItemStatistics, Sitting
-from qagen_dagster.records.review import exam_key
 from qagen_dagster.records.run import cost_of
 from qagen_dagster.web import review_set
 from qagen_dagster.web.review_set import Entry, Section

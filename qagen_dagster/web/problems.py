@@ -12,10 +12,11 @@ from qagen_dagster.loop.figures import draw_figures, rendering
 from qagen_dagster.loop.problems.bank import FILES, drawing, items_of
 from qagen_dagster.loop.problems.plan import picture_key
 from qagen_dagster.loop.problems.review import edited_latex
-from qagen_dagster.loop.review import edit_on
+from qagen_dagster.loop.review_decisions import edit_on
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.markup import with_mathml
 from qagen_dagster.publishing.problems.formats import html
+from qagen_dagster.records.decisions import BY_REVIEWER, MOST_TEXT, problem_set_key
 from qagen_dagster.records.problems.result import (
     ORIGINAL,
     BankItem,
@@ -25,7 +26,6 @@ from qagen_dagster.records.problems.result import (
     Stage,
     TaskResult,
 )
-from qagen_dagster.records.review import BY_REVIEWER, MOST_TEXT, problem_set_key
 from qagen_dagster.records.run import cost_of
 from qagen_dagster.web import review_set
 from qagen_dagster.web.review_set import Entry, Section

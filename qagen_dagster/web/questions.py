@@ -12,10 +12,11 @@ from qagen_dagster.loop.catalog import CATALOG, catalog_file
 from qagen_dagster.loop.evaluation.run_questions import latest_report
 from qagen_dagster.loop.judges import judge_agreements, stored_lines
 from qagen_dagster.loop.questions.publication.published_rows import PublishedRows
-from qagen_dagster.loop.review import BY_REVIEWERS, decisions_of, made_by_edits
+from qagen_dagster.loop.review_decisions import BY_REVIEWERS, decisions_of, made_by_edits
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.questions.set_files import REJECTED_FILE, RETIRED_FILE
 from qagen_dagster.records.corpus_options import PublishOptions
+from qagen_dagster.records.decisions import Agreement
 from qagen_dagster.records.document import IndexEntry, VisualManifest, VisualType, merged_lines
 from qagen_dagster.records.evaluation import EvaluationReport, Kind
 from qagen_dagster.records.ids import Combination, question_id
@@ -29,7 +30,6 @@ from qagen_dagster.records.questions.published import (
     RetiredQuestion,
 )
 from qagen_dagster.records.questions.results import CandidateSet, Evidence, ValidatedSet
-from qagen_dagster.records.review import Agreement
 from qagen_dagster.web import review_set
 
 CONTEXT = 6  # lines before and after a quote

@@ -11,11 +11,11 @@ from pydantic import Field
 from qagen_dagster.catalog import queries
 from qagen_dagster.errors import ConfigError, StoreError
 from qagen_dagster.formats.base import PageImage
-from qagen_dagster.loop.review import random_order
+from qagen_dagster.loop.review_decisions import random_order
 from qagen_dagster.publishing.markup import with_figures
 from qagen_dagster.records.base import Record
+from qagen_dagster.records.decisions import Agreement
 from qagen_dagster.records.questions.published import PublishedGrade, PublishedVerdict
-from qagen_dagster.records.review import Agreement
 from qagen_dagster.records.run import CallSummary
 
 ACCEPTED, REJECTED = "accepted", "rejected"  # outcomes

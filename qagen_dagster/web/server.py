@@ -184,7 +184,7 @@ class ReviewServer:
         return _json(page.data_json(found, self._decided, {**settings, "timesRead": self._sets.times_read}))
 
     def _reviews(self, request: Request) -> Response:
-        """The decisions, and how often sets were read; null if nothing has changed since the page asked for both."""
+        """The decisions, and how often sets were loaded; null if nothing has changed since the page asked for both."""
         found = list(self._sets.all())
         known = _number(request, "known"), _number(request, "read")
         if known == (self._decided.count(found), self._sets.times_read):
@@ -226,14 +226,14 @@ def _body(request: Request) -> bytes:
     """The body of a request. Raises ConfigError if the body is too long or its length is unknown."""
     length = request.headers.get("content-length", "")
     if not length.isdecimal() or int(length) > MOST_BYTES:
-        raise ConfigError(f"a request has at most {MOST_BYTES:,} bytes")
+        raise ConfigError(f"a request must state its length, at most {MOST_BYTES:,} bytes")
     return anyio.from_thread.run(request.body)
 
 
 def _number(request: Request, name: str) -> int:
     value = request.query_params.get(name, "")
     if not value.isdecimal() or len(value) > 9:
-        raise ConfigError(f"{name} is not a number")
+        raise ConfigError(f"{name} is not a number of 1 to 9 digits")
     return int(value)
 
 

@@ -8,11 +8,11 @@ from pydantic import Field, ValidationError
 from qagen_dagster.configuration.exams import load_exams
 from qagen_dagster.configuration.problems import load_problem_sets
 from qagen_dagster.errors import ConfigError, StoreError
-from qagen_dagster.loop import review
+from qagen_dagster.loop import review_decisions
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.base import Record
+from qagen_dagster.records.decisions import Action, Decision, ReviewFacts
 from qagen_dagster.records.ids import Mode
-from qagen_dagster.records.review import Action, Decision, ReviewFacts
 from qagen_dagster.web.exams import exam_source
 from qagen_dagster.web.problems import problem_source
 from qagen_dagster.web.questions import question_source
@@ -90,7 +90,7 @@ class Judgement(Record):
 class QuestionReviews(Record):
     """The state of one question; each reviewer's decision that counts; and all decisions, in the order of their times."""
 
-    state: review.ReviewState
+    state: review_decisions.ReviewState
     by_reviewer: dict[str, Decision]
     decisions: tuple[Decision, ...]
 
@@ -114,8 +114,10 @@ class Reviews:
     def facts(self, found: ReviewSet) -> ReviewFacts:
         """The progress of a set's reviewers, and their agreement with each other and with models."""
         ids = {row.id for row in found.rows if row.place is not None}
-        reviews = {key: review.state_of(some) for key, some in self._decisions(found.key).items()}
-        return review.facts_of(ids, reviews, found.judges(review.accepted_by_all(reviews)))
+        reviews = {key: review_decisions.state_of(some) for key, some in self._decisions(found.key).items()}
+        return review_decisions.facts_of(
+            ids, reviews, found.judges(review_decisions.accepted_by_all(reviews))
+        )
 
     def judge(self, sets: Sets, body: bytes) -> QuestionReviews:
         """Store the decision that the page sent. Returns the new state of the question.
@@ -135,12 +137,12 @@ class Reviews:
             raise ConfigError(
                 "; ".join(each["msg"].removeprefix("Value error, ") for each in error.errors())
             ) from None
-        review.append(self._space, decision)
-        return _reviewed(review.decisions_on(self._space, found.key, row.id, self._known))
+        review_decisions.append(self._space, decision)
+        return _reviewed(review_decisions.decisions_on(self._space, found.key, row.id, self._known))
 
     def _decisions(self, set_key: str) -> Decisions:
         with self._lock:
-            found = review.decisions_of(self._space, set_key, self._known)
+            found = review_decisions.decisions_of(self._space, set_key, self._known)
             for some in found.values():
                 for decision in some:
                     self._known[Decision.key(set_key, decision.question_id, decision.id)] = decision
@@ -148,5 +150,5 @@ class Reviews:
 
 
 def _reviewed(decisions: tuple[Decision, ...]) -> QuestionReviews:
-    state = review.state_of(decisions)
+    state = review_decisions.state_of(decisions)
     return QuestionReviews(state=state.state, by_reviewer=dict(state.by_reviewer), decisions=decisions)

@@ -13,9 +13,9 @@ from qagen_dagster.loop.exams import code_checks
 from qagen_dagster.loop.exams.run_part import slot_result, work_item
 from qagen_dagster.loop.exams.state_machine import ItemLimits
 from qagen_dagster.records.base import Difficulty
+from qagen_dagster.records.decisions import BY_REVIEWER
 from qagen_dagster.records.exams.bank import DUPLICATE_STAGE, REVIEW_STAGE, RejectedItem, SlotResult
 from qagen_dagster.records.exams.submissions import Severity
-from qagen_dagster.records.review import BY_REVIEWER
 from tests.support.exams.play import ExamPlay, item_limits, journal, made, solved, work
 
 

@@ -9,9 +9,9 @@ import pytest
 
 from qagen_dagster.cli.main import main
 from qagen_dagster.loop.judges import judged_questions
-from qagen_dagster.loop.review import append
+from qagen_dagster.loop.review_decisions import append
+from qagen_dagster.records.decisions import Action, Decision
 from qagen_dagster.records.questions.published import PublishedQuestion
-from qagen_dagster.records.review import Action, Decision
 from tests.cli.conftest import Command
 from tests.support import waterworks
 from tests.support.reviewed import KEY, reviewed

@@ -19,7 +19,7 @@ from qagen_dagster.configuration.profiles import (
     problem_specs,
 )
 from qagen_dagster.errors import ConfigError
-from qagen_dagster.models.prices import has_price
+from qagen_dagster.models.call_cost import has_price
 from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.settings import PROJECT_ROOT

@@ -11,7 +11,7 @@ from dagster_shared.serdes import serialize_value
 
 from qagen_dagster.definitions import defs
 from qagen_dagster.defs.presentation import MODELS, OWNER, PUBLISHED
-from qagen_dagster.loop.refresh.products import ROWS
+from qagen_dagster.loop.product_table import ROWS
 
 
 def test_every_asset_has_an_owner_its_cost_and_a_page_of_the_documentation() -> None:

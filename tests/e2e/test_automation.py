@@ -14,7 +14,7 @@ import pytest
 
 from qagen_dagster.agents import prompts
 from qagen_dagster.catalog.database import snapshot
-from qagen_dagster.loop.refresh.tasks import find_out_of_date, whole_project
+from qagen_dagster.loop.outdated import find_out_of_date, whole_project
 from qagen_dagster.loop.workspace import Workspace
 from tests.support.changes import (
     BEFORE_THE_SENSORS,

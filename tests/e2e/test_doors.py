@@ -12,7 +12,7 @@ import dagster as dg
 import pytest
 
 from qagen_dagster.cli.main import main
-from qagen_dagster.loop.refresh.products import TABLE, Product
+from qagen_dagster.loop.product_table import TABLE, Product
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.questions.results import ValidatedSet

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from qagen_dagster.loop.refresh.products import TABLE, Product
+from qagen_dagster.loop.product_table import TABLE, Product
 from qagen_dagster.loop.unfinished import DOCUMENTS
 from tests.e2e.test_instance import RAIL, WATER, statuses
 from tests.support import waterworks

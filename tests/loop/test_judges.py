@@ -7,7 +7,7 @@ import pytest
 
 from qagen_dagster.loop.catalog import catalog_file, rebuild_catalog
 from qagen_dagster.loop.judges import Judged, judge_agreements, judged_questions, proposals
-from qagen_dagster.loop.review import accepted_by_all, append, decisions_of, facts_of, state_of
+from qagen_dagster.loop.review_decisions import accepted_by_all, append, decisions_of, facts_of, state_of
 from qagen_dagster.records.corpus_options import BatchOptions, ScenarioConfig, Strategy
 from qagen_dagster.records.ids import question_id
 from qagen_dagster.records.questions.published import (

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from qagen_dagster.mathematics.equality import Quantity, close, equal, rounds_to, value_of
 from qagen_dagster.mathematics.expressions import Unreadable
 from qagen_dagster.mathematics.units import ONE
 from qagen_dagster.mathematics.value_reading import read_unit, read_value
-from qagen_dagster.mathematics.values import Quantity, close, equal, rounds_to, value_of
 
 EQUAL = [
     ("0.5", r"$\frac{1}{2}$"),

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.models.budget import Allowance, Budget, Holds, Scope, Spent, cost_of, reached
+from qagen_dagster.models.call_cost import has_price
 from qagen_dagster.models.ledger import Ledger, LedgeredModel, LocalModel
 from qagen_dagster.models.messages import AssistantMessage, Request, Text, Usage
-from qagen_dagster.models.prices import has_price
 from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.models.wires.scripted import ScriptedProvider
 from tests.models.conftest import ask

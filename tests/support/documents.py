@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from qagen_dagster.agents.questions.context import QAContext
+from qagen_dagster.agents.questions.prompt_values import QAContext
 from qagen_dagster.formats.base import PageImage, RenderOptions
 from qagen_dagster.records.corpus_options import CorpusConfig, ScenarioConfig
 from qagen_dagster.records.document import Document, Metadata, Outcome, PageSpan, Section, Visual, VisualType

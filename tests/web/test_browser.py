@@ -9,7 +9,7 @@ import pytest
 
 from qagen_dagster.loop.exams.bank import gather, publish_bank
 from qagen_dagster.loop.figures import Drawing, picture_key
-from qagen_dagster.loop.review import decisions_of
+from qagen_dagster.loop.review_decisions import decisions_of
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.exams.bank import ExamItem
 from qagen_dagster.records.problems.result import ProblemBank

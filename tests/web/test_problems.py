@@ -8,10 +8,10 @@ import pytest
 
 from qagen_dagster.loop.problems.bank import FILES, export_of, reviewed
 from qagen_dagster.loop.problems.run_set import pipeline_result
-from qagen_dagster.loop.review import append
+from qagen_dagster.loop.review_decisions import append
 from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.records.decisions import Decision
 from qagen_dagster.records.problems.result import ProblemBank
-from qagen_dagster.records.review import Decision
 from qagen_dagster.web.problems import problem_source
 from qagen_dagster.web.review_set import Row
 from tests.support.problems.export import record

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from qagen_dagster.loop.review import decisions_of
+from qagen_dagster.loop.review_decisions import decisions_of
 from qagen_dagster.loop.workspace import Workspace
 from tests.support.history_project import COMBINATION, history
 from tests.support.reviewed import KEY, page, reviewed

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from qagen_dagster.agents.prompts import Prompt, load_prompt
-from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.agents.questions.evidence.answer_support import unsupported
 from qagen_dagster.agents.questions.evidence.computation import described, wrong
 from qagen_dagster.agents.questions.evidence.quote_search import QuoteFinder
 from qagen_dagster.agents.questions.evidence.submission_check import Fault, fault_of_question, fault_of_quotes
 from qagen_dagster.agents.questions.evidence.widening import widened
 from qagen_dagster.agents.questions.generator import Drafts, ask, listed, refused
+from qagen_dagster.agents.questions.prompt_values import QAContext
 from qagen_dagster.agents.spec import Terminal
 from qagen_dagster.english.words import says_all
 from qagen_dagster.models.base import Model

@@ -10,8 +10,8 @@ from typing import Literal
 from qagen_dagster.agents.next_step import Finish
 from qagen_dagster.agents.prompts import Prompt, load_prompt
 from qagen_dagster.agents.questions import wording_limits
-from qagen_dagster.agents.questions.context import History, QAContext, prompt_values
 from qagen_dagster.agents.questions.evidence.submission_check import EvidenceCheck
+from qagen_dagster.agents.questions.prompt_values import History, QAContext, prompt_values
 from qagen_dagster.agents.runner import call_summaries, run_agent
 from qagen_dagster.agents.spec import AgentLimits, AgentSpec, Terminal
 from qagen_dagster.english.words import shared_words

@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from qagen_dagster.agents.prompts import Prompt, load_prompt
-from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.agents.questions.evidence.answer_support import unsupported
 from qagen_dagster.agents.questions.evidence.submission_check import Fault, fault_of_question, fault_of_quotes
 from qagen_dagster.agents.questions.evidence.widening import widened
 from qagen_dagster.agents.questions.generator import Drafts, ask, listed, refused
+from qagen_dagster.agents.questions.prompt_values import QAContext
 from qagen_dagster.agents.spec import Terminal
 from qagen_dagster.english.answers import Match, match
 from qagen_dagster.english.polarity import negates

@@ -11,8 +11,8 @@ from typing import Generic, Literal, TypeVar
 from qagen_dagster.agents import evaluation
 from qagen_dagster.agents.next_step import Finish
 from qagen_dagster.agents.prompts import Prompt, load_addition, load_prompt
-from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.agents.questions.evidence.quote_search import skeleton
+from qagen_dagster.agents.questions.prompt_values import QAContext
 from qagen_dagster.agents.runner import call_summaries, run_agent
 from qagen_dagster.agents.spec import AgentLimits, AgentSpec, Terminal, without_tools
 from qagen_dagster.english.answers import contradiction, equal

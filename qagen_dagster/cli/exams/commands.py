@@ -39,7 +39,7 @@ from qagen_dagster.loop.exams.bank import (
 )
 from qagen_dagster.loop.exams.plan import ExamOptions, PartPlan, plan_part
 from qagen_dagster.loop.figures import NOT_DRAWN, undrawn
-from qagen_dagster.loop.refresh.products import Product
+from qagen_dagster.loop.product_table import Product
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.exams.formats import BANK_EXPORTERS
 from qagen_dagster.publishing.markup import exported

@@ -18,7 +18,7 @@ from qagen_dagster.loop.problems import bank as problem_bank
 from qagen_dagster.loop.problems.outdated import expected_calls, told_calls
 from qagen_dagster.loop.problems.sources import find_problems
 from qagen_dagster.loop.problems.state_machine import FULL, Wishes
-from qagen_dagster.loop.refresh.products import Product
+from qagen_dagster.loop.product_table import Product
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.problems.result import ProblemBank, ProblemEnd
 from qagen_dagster.records.problems.submissions import VariantKind

@@ -14,10 +14,10 @@ from qagen_dagster.cli.output import Terminal, fail, print_json, warn
 from qagen_dagster.cli.questions.run import materialize
 from qagen_dagster.english.words import shared_words
 from qagen_dagster.errors import ConfigError
+from qagen_dagster.loop.product_table import Scope
 from qagen_dagster.loop.questions.head_start import Work
 from qagen_dagster.loop.questions.imported import keep_log, measure, read_log
 from qagen_dagster.loop.questions.plan import RunOptions, check_usable
-from qagen_dagster.loop.refresh.products import Scope
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.questions.imported import PUBLISHED, Coverage

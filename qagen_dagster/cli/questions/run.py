@@ -30,12 +30,12 @@ from qagen_dagster.errors import ConfigError
 from qagen_dagster.ingest.corpus_files import discover
 from qagen_dagster.ingest.parsing import USABLE
 from qagen_dagster.loop.dagster_home import check_owner, instance_home, open_home
+from qagen_dagster.loop.outdated import OutOfDate, Task, find_out_of_date, refresh_fields
 from qagen_dagster.loop.parallel import in_background
+from qagen_dagster.loop.product_table import Product, Scope
 from qagen_dagster.loop.questions.before_run import refused, why_kept
 from qagen_dagster.loop.questions.head_start import Work
 from qagen_dagster.loop.questions.plan import RunOptions, blind_combinations, check_usable
-from qagen_dagster.loop.refresh.products import Product, Scope
-from qagen_dagster.loop.refresh.tasks import OutOfDate, Task, find_out_of_date, refresh_fields
 from qagen_dagster.loop.shared_budget import unique_calls
 from qagen_dagster.loop.unfinished import is_unfinished
 from qagen_dagster.loop.workspace import Workspace

@@ -30,7 +30,7 @@ from qagen_dagster.loop.evaluation.ranking_measures import CUTS, GAIN_CUT, NAMES
 from qagen_dagster.loop.evaluation.relevance_labels import measure_labels
 from qagen_dagster.loop.evaluation.retrieval_baseline import measure_retrieval
 from qagen_dagster.loop.grading.grade_set import RunMark
-from qagen_dagster.loop.refresh.products import TABLE, Product
+from qagen_dagster.loop.product_table import TABLE, Product
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records import evaluation
 from qagen_dagster.records.corpus_options import EvaluationOptions

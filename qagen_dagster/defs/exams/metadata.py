@@ -1,4 +1,4 @@
-"""The metadata of exams for the UI: schemas, ideas, typeset items, the number of rejections by step, cost."""
+"""The metadata of exams for the UI: schemas, ideas, typeset items, the number of failed attempts by step, cost."""
 
 import math
 from collections import Counter
@@ -11,12 +11,12 @@ from qagen_dagster.defs import metadata
 from qagen_dagster.loop.exams.bank import EXPORTS, Bank, caught_by
 from qagen_dagster.loop.exams.plan import PartPlan
 from qagen_dagster.publishing.exams.pages import question_html
+from qagen_dagster.records.decisions import exam_key
 from qagen_dagster.records.exams import bank
 from qagen_dagster.records.exams.paper import ItemStatistics
-from qagen_dagster.records.review import exam_key
 
 MAX_CARDS = 6
-_WIDTH, _LETTERS, _LINE = 640, 84, 24  # of a card: width in pixels, letters of a line, pixels of a line
+_WIDTH, _LETTERS, _LINE = 640, 84, 24  # of a card: width in pixels, letters per line, line height in pixels
 _CARD = "font:15px/1.5 Georgia,serif;color:#222;background:#fff;padding:4px 14px"
 _LIST = "<style>ol{list-style:upper-alpha;padding-left:2em}li{margin:.3em 0}</style>"
 
@@ -59,7 +59,7 @@ def of_ideas(plan: PartPlan, found: Sequence[bank.SlotPlan]) -> metadata.Metadat
 
 
 def of_items(plan: PartPlan, results: Sequence[bank.SlotResult], reused: int) -> metadata.Metadata:
-    """Accepted and rejected items, the number of rejections by step, pictures of typeset items, cost."""
+    """Accepted and rejected items, the number of failed attempts by step, pictures of typeset items, cost."""
     items = [result.item for result in results if result.item is not None]
     rejected = [result.rejected for result in results if result.rejected is not None]
     ends = Counter(result.end.value for result in results)
@@ -80,7 +80,7 @@ def of_items(plan: PartPlan, results: Sequence[bank.SlotResult], reused: int) ->
 
 
 def of_bank(exam: Exam, found: Bank, statistics: Mapping[str, ItemStatistics]) -> metadata.Metadata:
-    """The share of accepted items by schema and difficulty, the number of rejections by step, pictures of typeset items, files, cost."""
+    """The share of accepted items by schema and difficulty, failed attempts by step, pictures of typeset items, files, cost."""
     stats = found.stats
     total = stats.accepted + stats.rejected
     outcomes = {"accepted": stats.accepted} | stats.failure_types
@@ -108,7 +108,7 @@ def of_bank(exam: Exam, found: Bank, statistics: Mapping[str, ItemStatistics]) -
     if total:
         shown["acceptance_rate"] = round(stats.accepted / total, 4)
     if "preview.html" in exports:
-        # The key in the store, because the UI would cut off the whole path.
+        # The key in the store, because the UI would truncate the full path.
         shown["preview"] = metadata.path(bank.ItemBank.file_key(exam.key, f"{EXPORTS}/preview.html"))
     return shown
 

@@ -26,7 +26,7 @@ from qagen_dagster.loop.problems.bank import (
 )
 from qagen_dagster.loop.problems.plan import ProblemOptions, SetPlan
 from qagen_dagster.loop.problems.run_set import run_stages
-from qagen_dagster.loop.refresh.products import PROBLEM_STAGES
+from qagen_dagster.loop.product_table import PROBLEM_STAGES
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.problems.tex_project import left_out
 from qagen_dagster.records.ids import fingerprint, normalise

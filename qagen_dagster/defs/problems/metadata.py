@@ -26,9 +26,9 @@ from qagen_dagster.loop.problems.plan import SetPlan
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.markup import with_mathml, xml_text
 from qagen_dagster.publishing.problems.formats import html
+from qagen_dagster.records.decisions import problem_set_key
 from qagen_dagster.records.problems.result import BankItem, ProblemBank, ProblemSources, Stage, TaskResult
 from qagen_dagster.records.problems.submissions import Problem
-from qagen_dagster.records.review import problem_set_key
 
 MAX_CARDS = 6
 # pixels: the width of a card, the height of a line, the width of a letter

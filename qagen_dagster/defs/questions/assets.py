@@ -40,14 +40,14 @@ from qagen_dagster.loop.questions.publication.exports import (
 )
 from qagen_dagster.loop.questions.publication.publish import Published, broken_evidence, publish
 from qagen_dagster.loop.questions.validated_set import validate_set
-from qagen_dagster.loop.review import decisions_of, facts_of, review_facts
+from qagen_dagster.loop.review_decisions import decisions_of, facts_of, review_facts
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models import embedders
 from qagen_dagster.publishing.questions.set_files import agreement_rows
+from qagen_dagster.records.decisions import ReviewFacts
 from qagen_dagster.records.ids import Combination, content_hash, fingerprint, normalise
 from qagen_dagster.records.questions.published import CorpusGenerationResult
 from qagen_dagster.records.questions.results import CandidateSet, QAPair, ValidatedSet
-from qagen_dagster.records.review import ReviewFacts
 from qagen_dagster.store import Store
 
 _VALIDATED_CHECKS = {

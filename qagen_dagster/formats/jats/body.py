@@ -1,6 +1,6 @@
-"""Writes the running parts of a JATS article as lines: sections, paragraphs, lists, floats, notes and references.
+"""Writes the content of a JATS article as lines: sections, paragraphs, lists, floats, notes and references.
 
-A `Writer` collects the lines and records the lines of headings and visuals. A reference is one line. A mixed citation has its own
+A `Writer` collects the lines and records the lines of headings and visuals. A citation is one line. A mixed citation has its own
 punctuation and is copied. An element citation has no punctuation, so its parts are put in the usual order: authors, year, title, source,
 volume, pages, DOI.
 """
@@ -51,7 +51,7 @@ _SKIPPED = frozenset(_NAMES_OF_SKIPPED.split())
 
 
 def reference_lines(ref: Element) -> list[str]:
-    """One line for each citation of a `ref`. The label of the `ref` precedes the first line."""
+    """One line for each citation of a `ref`, or else for each note. The label begins the first line."""
     lines = [text for citation in below(ref, *_CITATIONS) if (text := citation_text(citation))]
     if not lines:
         lines = [text for note in named(ref, "note") if (text := inline(note))]
@@ -122,7 +122,7 @@ class Writer:
         self.lines: list[str] = []
         self.sections: list[Section] = []
         self.visuals: list[Visual] = []
-        self.blocks = 0  # blocks of running text, without headings
+        self.blocks = 0  # blocks of any kind except headings
         self._labels = Labels()
         self._item_end = -1
 
@@ -133,7 +133,7 @@ class Writer:
             self.sections.append(Section(title=title, level=min(level, _MAX_LEVEL), start_line=start))
 
     def paragraph(self, text: str) -> int | None:
-        """Write a paragraph, broken at sentence ends. Returns the number of its first line, or None if there is no text."""
+        """Write a paragraph in lines of whole sentences if possible. Returns the number of its first line, or None if there is no text."""
         return self.block(wrap(text))
 
     def mark(self) -> tuple[int, int, int]:
@@ -411,7 +411,7 @@ class BodyWriter:
 
 
 def _notes(foot: Element) -> list[str]:
-    """The footnotes of a table. Each begins with its mark as the cells show it ("^a Text")."""
+    """The footnotes of a table, each after its label if any. A raised mark is written as in the cells ("^a Text")."""
     texts: list[str] = []
     for paragraph in below(foot, "p"):
         parent = paragraph.getparent()

@@ -10,6 +10,7 @@ pictures without alternative text become U+FFFD. Formulae become TeX without its
 
 import re
 from collections.abc import Callable, Iterator
+from itertools import accumulate
 from typing import TypeAlias, cast
 
 from lxml import etree
@@ -38,7 +39,7 @@ _SPACED = frozenset("=<>≤≥≠≈≡∝~→←↔⇒⇔∈∉⊂⊆∩+±⋅�
 # Macrons, circumflexes, tildes, a dot and arrows, each with its combining form
 _SIGNS = "\u00af\u203e\u0304^\u02c6~\u02dc\u02d9\u2192\u20d7"
 _ACCENTS = dict(zip(_SIGNS, "\u0304\u0304\u0304\u0302\u0302\u0303\u0303\u0307\u20d7\u20d7", strict=True))
-_TIGHT_OPEN = frozenset("([{|")
+_DEPTHS = dict(zip("([{)]}", (1, 1, 1, -1, -1, -1), strict=True))
 _ATOM = re.compile(r"[^\W\d_]+|\d+(?:[.,]\d+)*|\S")
 _SIGNED = re.compile(r"(^|[(\[{,;=<>\u2264\u2265\u2248~\u00d7/^_] ?) ?([-\u2212+\u00b1]) (?=\w)")
 _GLUED = re.compile(r"[_^/](?:[^\W_]+(?:[.,]\d+)*|\([^()]*\))$")  # the end of a script or a denominator
@@ -52,7 +53,7 @@ _NAMES_OF_BLOCKS = (
     "table-wrap-group verse-group"
 )
 BLOCKS = frozenset(_NAMES_OF_BLOCKS.split())
-# Elements that have no text for a reader.
+# Elements whose text is not part of the line.
 _NAMES_OF_DROPPED = (
     "object-id contrib-id institution-id graphic media annotation annotation-xml fn index-term x "
     "processing-meta alt-text long-desc strike"
@@ -147,7 +148,7 @@ def href(element: Element) -> str | None:
 
 def formula_text(formula: Element) -> str:
     """A formula's content as one line without its label: TeX as `$TeX$`, else MathML in a line, with the text around them. Empty when the
-    formula is only a picture."""
+    formula is only a `graphic`."""
     has_tex = any(local(one) == "tex-math" and tex_text(text_of(one)) for one in formula)
     pictures = "inline-graphic" * (local(formula) == "alternatives" and len(formula) > 1)
     skipped = ("", "label", "math" if has_tex else "tex-math", pictures)
@@ -160,7 +161,7 @@ def formula_text(formula: Element) -> str:
 
 
 def tex_text(source: str) -> str:
-    """TeX on one line without document wrapping, fences and layout commands."""
+    """TeX on one line without document wrapping, math delimiters such as `$`, and layout commands."""
     found = _DOCUMENT.search(source)
     tex = _TEX_COMMENT.sub("", _PREAMBLE.sub("", found[1] if found else source)).strip()
     for fence in _FENCES:
@@ -214,11 +215,16 @@ def _operator(sign: str) -> str:
 
 
 def _grouped(text: str) -> str:
-    """An operand in parentheses, unless it has brackets already or is a single name, number or symbol."""
+    """An operand in parentheses, unless it begins and ends with brackets, or is a single name, number or symbol."""
     text = " ".join(text.split())
-    if _ATOM.fullmatch(text) or not text or (text[0] in _TIGHT_OPEN and text[-1] in ")]}|"):
-        return text
-    return f"({text})"
+    return text if not text or _ATOM.fullmatch(text) or _is_enclosed(text) else f"({text})"
+
+
+def _is_enclosed(text: str) -> bool:
+    """Whether one pair of brackets or bars encloses the whole text. "(a)(b)" has two pairs."""
+    if text[0] == "|":
+        return text[-1] == "|" and text.count("|") == 2
+    return text[-1] in ")]}" and 0 not in list(accumulate(_DEPTHS.get(sign, 0) for sign in text))[:-1]
 
 
 def _parts(elements: list[Element], count: int) -> list[str]:
@@ -411,7 +417,7 @@ def _formula(element: Element, parts: list[str]) -> None:
 
 
 def _identifier(element: Element, parts: list[str]) -> None:
-    # Numbers of literature databases mean nothing to a reader, and publishers put no separator before them.
+    # Numbers of literature databases mean nothing to a reader. Publishers put no separator before identifiers.
     if element.get("pub-id-type") not in ("pmid", "pmcid"):
         parts.append(" " * (_last(parts).strip() not in ("", "/", ":", "(")))
         _collect(element, parts)

@@ -13,14 +13,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from html import unescape
-from itertools import compress, count, groupby, pairwise, repeat
+from itertools import accumulate, compress, count, groupby, pairwise, repeat
 from operator import add, gt, itemgetter, mul, sub
 from typing import Any, NamedTuple
 
 from msgspec import Struct
 from msgspec.json import Decoder
 
-from qagen_dagster.formats.pdf.mupdf import CheckBox, Printed
+from qagen_dagster.formats.pdf.mupdf import CheckBox, Letter, Printed
 from qagen_dagster.records.data_files import read_table
 
 _TALL = 16  # tenths of the letter size; a fragment that is taller may run up or down
@@ -44,6 +44,9 @@ _SAMPLE = 1_000  # characters of a page that decide its direction
 _PRESENTATION = re.compile("[\ufb00-\ufdfb\ufe70-\ufefc]+")
 # Parts of tall brackets, which have these codes in every font.
 _BRACKETS = "\u239b\u239c\u239d\u23a1\u23a2\u23a3\u23a7\u23a8\u23a9\u23aa\u23ae\u239e\u239f\u23a0\u23a4\u23a5\u23a6\u23ab\u23ac\u23ad"
+_HYPHEN = re.compile(
+    "\xad[ \xa0]*$|(?<=\\d)\xad|(?<![-\u2010-\u2015])\xad(?=[^\\s\\w\u2010-\u2015-]|\\d)", re.MULTILINE
+)
 _MARKS = ("\u2610", "\u2612")
 _RUN = "<span style="
 _ENTITY = "&#x"  # precedes every code and every letter beyond ASCII
@@ -100,7 +103,7 @@ _TABLES: dict[re.Pattern[str], dict[int, str]] = {
     re.compile(r"(?:SF|EC|LM)[A-Z]{2,4}\d+|LMRoman"): _from_zero(_SIGNS["t1"]),
 }
 _NONE: dict[int, str] = {}
-_LETTERS = ("MathematicalPi", "Symbol", "Wingdings")  # families that draw symbols for the codes of letters
+_LETTERS = ("MathematicalPi", "Symbol", "Wingdings", "CMEX")  # these draw symbols for the codes of letters
 
 
 @cache
@@ -261,12 +264,13 @@ def _font(face: _Face) -> Font:
 def clean(text: str) -> str:
     """The text without control characters. Ligatures, separate accents and Arabic presentation forms become ordinary letters.
 
-    Unknown codes become U+FFFD; a private code alone at the start of a line becomes a bullet. A soft hyphen that ends a line becomes "-".
+    Unknown codes become U+FFFD; a private code alone at the start of a line becomes a bullet. A soft hyphen at the end of a
+    line, after a digit, or before a digit or sign becomes "-".
     """
     if not _ODD.search(text):
         return text
     if "\xad" in text:
-        text = re.sub("\xad[ \xa0]*$", "-", text, flags=re.MULTILINE)
+        text = _HYPHEN.sub("-", text)
     if any(sign in text for sign in _LIGATURES):
         text = _LIGATURE.sub(lambda one: _LIGATURES[one[0]], text)
     text = _ACCENT.sub(_composed, text)
@@ -323,10 +327,12 @@ def mark_scripts(printed: Printed, f: Fragments, fonts: frozenset[str]) -> None:
             continue
         runs = _runs(line)
         sizes = [size for _, _, size, _ in runs]
+        if any(raised and runs[0][2] <= _SMALL * size for raised, _, size, _ in runs):
+            runs = _levelled(runs, printed.letters({f.line[n]})[f.line[n]])
         mixed = bool(sizes) and min(sizes) <= _SMALL * max(sizes)
         if not (f.raw or mixed or (symbols and any(table_of(family) for _, family, _, _ in runs))):
             continue
-        plain, shown = "".join([text for *_, text in runs]), _marked(runs)
+        plain, shown = "".join([text for *_, text in _runs(line)]), _marked(runs)
         if shown == plain:
             continue
         if "".join(clean(unescape(plain)).split()) == "".join(text.split()):  # no part of the line is hidden
@@ -343,6 +349,24 @@ def _runs(line: str) -> list[_Run]:
         runs.append(("<sup>" in between, *_family_and_size(style), shown))
         between = after
     return runs
+
+
+def _levelled(runs: list[_Run], letters: Sequence[Letter]) -> list[_Run]:
+    """The runs of a line that begins with lowered letters, with heights compared with the line's first large letter.
+
+    The library compares them with the first letter.
+    """
+    starts = accumulate((len(unescape(text)) for *_, text in runs[:-1]), initial=0)
+    heights = [letters[min(start, len(letters) - 1)].base for start in starts]
+    (_, family, small, first), *rest = runs
+    base = next(
+        y for y, (raised, _, size, _) in zip(heights, runs, strict=True) if raised and small <= _SMALL * size
+    )
+    others = [
+        (y < base - size / 10, family, size, text)
+        for y, (_, family, size, text) in zip(heights[1:], rest, strict=True)
+    ]
+    return [(False, family, small, f"_{first}" if first.isdigit() else first), *others]
 
 
 @lru_cache(1_000)

@@ -24,8 +24,9 @@ _STRETCHED = 4  # minimum cells of a line that may be prose with wide spaces
 _WORD = re.compile(r"[a-z][^\W\d_]*[,;:.]?")
 _HEADING_NUMBER = re.compile(r"[\d.]+")
 _DOTS = re.compile(r"[. …·]+")
-_NUMERATOR = re.compile(r"(?:^|[\s(])\d{1,2}$")
-_DENOMINATOR = re.compile(r"\^\d{1,2} ")
+# A numerator at the end of one fragment and its denominator at the start of the next. After a minus, a raised and a lowered
+# number may also be an exponent and an index.
+_STACKED = re.compile(r"(^|[\s(]|[\u2212-](?=\d+\0\^|\^\d+\0_))\^?(\d{1,2})\0[_^](\d{1,2})(?!\w)")
 _WIDE = 18  # minimum distance between two cells, in tenths of the letter size
 _CLOSE = 10  # the same minimum distance, but in a row of more than two fragments
 _EXACT = 5  # tenths of a point; cells of one column have edges that are closer
@@ -289,8 +290,9 @@ def joined(f: Fragments, cells: Cells) -> str:
 def _text(f: Fragments, cell: Sequence[int]) -> str:
     parts = [f.text[cell[0]]]
     for last, n in pairwise(cell):
-        if _NUMERATOR.search(parts[-1]) and _DENOMINATOR.match(f.text[n]):
-            parts.append(f"/{f.text[n][1:]}")  # the denominator below its numerator
+        pair = f"{parts[-1]}\0{f.text[n]}"
+        if f.x0[n] < f.x1[last] and (stacked := _STACKED.sub(r"\1\2/\3", pair)) != pair:
+            parts[-1] = stacked
             continue
         # The library joins the digits of a number, so digits in two fragments are two numbers.
         is_number = parts[-1][-1:].isdigit() and f.text[n][0].isdigit()

@@ -305,7 +305,8 @@ def _direction(f: Fragments, n: int) -> str:
     width, height = f.x1[n] - f.x0[n], f.y1[n] - f.y0[n]
     if height > max(1.5 * width, 1.6 * f.size[n]):
         return "up" if f.base[n] * 2 > f.y0[n] + f.y1[n] else "down"
-    return "over" if f.base[n] < f.y0[n] + height * 0.3 and width > height else ""
+    # The baseline is that of the first letter, and large brackets of TeX hang below theirs.
+    return "over" if f.text[n][0].isalnum() and f.base[n] < f.y0[n] + height * 0.3 and width > height else ""
 
 
 def _set_upright(f: Fragments, turned: dict[int, str]) -> Fragments:

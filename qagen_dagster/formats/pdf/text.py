@@ -1,4 +1,4 @@
-"""Reads the text of a PDF page by page. If the options allow it, scanned pages are recognised."""
+"""Reads the text of a PDF page by page. If the options allow it, OCR reads scanned and garbled pages."""
 
 import re
 import unicodedata
@@ -16,7 +16,7 @@ from qagen_dagster.formats.pdf.page_lines import BAR, PageLines, lines_of_page, 
 from qagen_dagster.formats.pdf.scanned_pages import Recogniser, worth_recognising
 from qagen_dagster.records.document import Outcome, PageSpan
 
-_SAMPLED = 300  # number of lines in the sample that shows the fonts of the running text
+_SAMPLED = 300  # maximum lines of the sample that shows the fonts of the running text
 _PROSE_CHARS = 40  # minimum length of a line of running text
 WIDE = "\u2e7f"  # later characters are wide letters of scripts without capitals
 _NO_FONT = Font()
@@ -33,7 +33,7 @@ _ASCII = bytes(range(128))
 _VOWELS = b"aeiouy"
 _MIN_VOWELS = 0.22  # share of the letters; languages of the Latin script have at least 0.3
 _MIN_ALPHABET = 12  # number of different letters; DNA sequences have fewer
-# Letters of the Latin script that no language uses often: the letters of phonetics and of a few African languages.
+# Rare characters: letters of phonetics and of a few African languages, combining marks, archaic Greek letters.
 _STRANGE = re.compile(
     "[\u0180-\u018e\u0193-\u019f\u01a2-\u01ae\u01b1-\u01cc\u01dd-\u0217\u021c-\u0258\u025a-\u02b9\u02c8-\u02d7\u0300-\u036f\u0370-\u0377]"
 )
@@ -52,8 +52,8 @@ _BANGS = 3  # minimum number of these on a page that shows no "$"
 
 
 def is_garbled(texts: Sequence[str]) -> bool:
-    """Whether the lines of a page probably differ from what the page shows, because the file maps glyphs to wrong characters. The statistics
-    hold for every language in its script: the share of vowels, of rare letters, and of characters that cannot follow each other."""
+    """Whether the lines of a page probably differ from what the page shows, because the file maps glyphs to wrong characters. The language
+    need not be known: the statistics are the shares of vowels, of rare letters, and of characters that cannot follow each other."""
     page = "\n".join(texts)
     if page.count("\ufffd") > _MAX_UNKNOWN * len(page):
         return True
@@ -115,7 +115,7 @@ class PdfText:
     pages: list[PageSpan] = field(default_factory=list[PageSpan])
     broken: list[int] = field(default_factory=list[int])
     recognised: list[int] = field(default_factory=list[int])
-    unreadable: list[int] = field(default_factory=list[int])  # pages of unrecognised pictures or letters
+    unreadable: list[int] = field(default_factory=list[int])  # pages without text that may show writing
     # pages whose text differs from what they show, and was not recognised
     garbled: list[int] = field(default_factory=list[int])
     hidden: list[int] = field(default_factory=list[int])  # pages of which invisible text is left out

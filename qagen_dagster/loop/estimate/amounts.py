@@ -12,8 +12,8 @@ from typing import NamedTuple
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.loop.questions.no_answer.prove import CONTROLS, DOCUMENTS
 from qagen_dagster.loop.shared_budget import unique_calls
+from qagen_dagster.models.call_cost import usd
 from qagen_dagster.models.messages import Usage
-from qagen_dagster.models.prices import usd
 from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.corpus_options import Strategy

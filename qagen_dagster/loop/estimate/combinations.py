@@ -22,7 +22,7 @@ from qagen_dagster.loop.estimate.amounts import (
     total,
     use_of,
 )
-from qagen_dagster.loop.estimate.documents import (
+from qagen_dagster.loop.estimate.document_estimate import (
     Document,
     DocumentEstimator,
     Example,
@@ -41,7 +41,7 @@ from qagen_dagster.loop.questions.plan import CombinationPlan, RunOptions, finis
 from qagen_dagster.loop.questions.run_document import why_unusable
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
-from qagen_dagster.models.prices import FREE_PROVIDERS
+from qagen_dagster.models.call_cost import FREE_PROVIDERS
 from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.evaluation import EvaluationReport, Kind

@@ -84,7 +84,7 @@ def why_unevaluated(
     found = differences(_made_with(report), wanted_evaluation(space, combination, kind, profile).parts)
     if not found and report.unheard:
         return (f"{report.unheard} questions could not be asked",)
-    return found or ("the published questions, their documents or the settings of its models changed",)
+    return found or ("the questions, documents, settings, prompts, index or program version changed",)
 
 
 def _made_with(report: EvaluationReport[Any]) -> dict[str, str]:

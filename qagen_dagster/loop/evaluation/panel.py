@@ -26,7 +26,7 @@ from qagen_dagster.loop.evaluation.retrieval_baseline import retrieval_fingerpri
 from qagen_dagster.loop.index import CorpusSearch, open_index
 from qagen_dagster.loop.statistics import Scores
 from qagen_dagster.models.base import Model
-from qagen_dagster.models.prices import FREE_PROVIDERS
+from qagen_dagster.models.call_cost import FREE_PROVIDERS
 from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.records.document import Ranking
 from qagen_dagster.records.evaluation import DocumentEvaluation, Kind, PanelAnswer, PanelQuestion, PanelReport

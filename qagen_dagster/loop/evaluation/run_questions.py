@@ -266,7 +266,7 @@ class EvaluationRun(Generic[QuestionT]):
     """One evaluation in progress.
 
     Attributes:
-        ask: evaluates one question. It is called from many threads, and raises ModelError if no model is available.
+        ask: evaluates one question. It is called from many threads, and raises ModelError if a call of a model fails.
         kind: the class of evaluated questions.
         record: the class of the stored results of a document.
     """

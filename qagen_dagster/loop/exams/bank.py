@@ -18,11 +18,12 @@ from qagen_dagster.loop.exams.plan import ExamOptions, PartPlan, finished_slot, 
 from qagen_dagster.loop.exams.run_part import result_keys
 from qagen_dagster.loop.exams.state_machine import finding_of
 from qagen_dagster.loop.figures import Drawing, draw_figures
-from qagen_dagster.loop.review import edits_of, rejections_of
+from qagen_dagster.loop.review_decisions import edits_of, rejections_of
 from qagen_dagster.loop.shared_budget import unique_calls
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.exams.formats import BANK_EXPORTERS
 from qagen_dagster.publishing.markup import exported
+from qagen_dagster.records.decisions import BY_REVIEWER, Decision, exam_key
 from qagen_dagster.records.exams.bank import (
     DUPLICATE_STAGE,
     REJECTED,
@@ -39,7 +40,6 @@ from qagen_dagster.records.exams.bank import (
 )
 from qagen_dagster.records.exams.config import StyleThresholds
 from qagen_dagster.records.exams.submissions import ExamPart, Severity
-from qagen_dagster.records.review import BY_REVIEWER, Decision, exam_key
 from qagen_dagster.records.run import cost_of
 
 FILES = ("accepted.jsonl", REJECTED, "logs.jsonl", "stats.json")

@@ -14,10 +14,10 @@ from qagen_dagster.latex.comparison import boxed_answers, named_options, without
 from qagen_dagster.latex.structure import structure_faults
 from qagen_dagster.loop.exams import computed_key
 from qagen_dagster.mathematics import sandbox as sandboxes
+from qagen_dagster.mathematics.equality import equal, known_value
 from qagen_dagster.mathematics.evaluator import FormError, FormFailure
 from qagen_dagster.mathematics.sandbox import Sandbox
 from qagen_dagster.mathematics.units import ONE
-from qagen_dagster.mathematics.values import equal, known_value
 from qagen_dagster.publishing.markup import FORMULAS, mathml, split
 from qagen_dagster.records.exams.bank import Examination, Fault, ProofStatus
 from qagen_dagster.records.exams.submissions import ExamQuestion, QuestionPackage, Severity, StyleReport

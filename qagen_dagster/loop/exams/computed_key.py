@@ -12,12 +12,12 @@ from fractions import Fraction
 from typing import get_args
 
 from qagen_dagster.latex.amounts import ROMAN, Amount, amounts
+from qagen_dagster.mathematics.equality import Quantity, equal, quantity, rounds_to
 from qagen_dagster.mathematics.evaluator import FormError
 from qagen_dagster.mathematics.expressions import Unreadable
 from qagen_dagster.mathematics.sandbox import Computed, Sandbox, Task
 from qagen_dagster.mathematics.units import BASES, ONE, Unit
 from qagen_dagster.mathematics.value_reading import Reading, read_unit, read_value
-from qagen_dagster.mathematics.values import Quantity, equal, quantity, rounds_to
 from qagen_dagster.records.exams.bank import Proof, ProofStatus
 from qagen_dagster.records.exams.submissions import CheckableForm, ExamQuestion, Letter, QuestionPackage
 

@@ -10,7 +10,7 @@ from qagen_dagster.agents.exams import shown_question
 from qagen_dagster.configuration.exams import find_exam
 from qagen_dagster.latex.amounts import amounts
 from qagen_dagster.loop.exams.code_checks import examine
-from qagen_dagster.loop.review import refuse, solver_answer
+from qagen_dagster.loop.review_decisions import refuse, solver_answer
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.blind import BlindSolution
 from qagen_dagster.records.exams.bank import ExamItem, ProofStatus

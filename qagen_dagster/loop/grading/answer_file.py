@@ -1,4 +1,4 @@
-"""Grades a file with the answers of another system: reads its rows, finds the documents that they name, and writes one report.
+"""Grades a file with the answers of another system: reads its rows, finds the documents that they name, and makes one report.
 
 Documents are found by id or file name, and are not stored.
 """
@@ -91,7 +91,7 @@ def read_object(line: bytes) -> dict[str, object]:
     except json.JSONDecodeError as error:
         raise ValueError(f"not JSON: {error.msg} at column {error.colno}") from None
     except RecursionError:
-        raise ValueError("not JSON that can be read") from None
+        raise ValueError("JSON that is nested too deeply") from None
     if not isinstance(value, dict):
         raise ValueError("not an object")
     return cast("dict[str, object]", value)
@@ -124,7 +124,7 @@ def _word_field(fields: dict[str, object], name: str) -> str:
 
 
 def lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The lines that are not blank, with 1-based numbers. A line that is too long is cut after more than MOST_BYTES. Raises ConfigError."""
+    """The lines that are not blank, with 1-based numbers. A line that is too long is cut after MOST_BYTES + 1. Raises ConfigError."""
     number = 0
     with open_file(path) as file:
         while line := file.readline(MOST_BYTES + 1):
@@ -141,7 +141,7 @@ def lines(path: Path) -> Iterator[tuple[int, bytes]]:
 
 @dataclass
 class GivenDocument:
-    """A document under the name that the answers use. Its text is read on demand. Only the text of a row is kept."""
+    """A document under the name that the answers use. Its text is read on demand, and kept only for a row of a JSONL file."""
 
     id: str
     name: str
@@ -187,8 +187,8 @@ class Found:
 def find_documents(place: Path, names: Iterable[str], reader: Reader) -> Found:
     """Find the document of each name.
 
-    A name is compared in this order: with the path, id and name of files, with the ids of rows, and with the names of files without
-    extension. Files of rows are read only for names that match no file. Raises ConfigError if there is nothing at `place`.
+    A name is compared in this order: with the path, id and name of files, with the ids of rows, and with the stems of file names.
+    Files of rows are read only for names that are no path, id or name of a file. Raises ConfigError if there is nothing at `place`.
     """
     if not place.exists():
         raise ConfigError("is not a file or a folder", file=place)

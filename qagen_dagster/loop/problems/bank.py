@@ -19,11 +19,12 @@ from qagen_dagster.loop.problems.inputs import engine_compiler, find_references,
 from qagen_dagster.loop.problems.plan import ProblemOptions, SetPlan, picture_key, plan_set, wishes_of
 from qagen_dagster.loop.problems.run_set import gather_bank, gather_record, pipeline_result
 from qagen_dagster.loop.problems.sources import read_set
-from qagen_dagster.loop.review import edits_of, rejections_of
+from qagen_dagster.loop.review_decisions import edits_of, rejections_of
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.markup import exported
 from qagen_dagster.publishing.problems.formats import PROBLEM_EXPORTERS
 from qagen_dagster.publishing.problems.tex_project import left_out
+from qagen_dagster.records.decisions import Decision, problem_set_key
 from qagen_dagster.records.problems.result import (
     NOT_SOLVED,
     ORIGINAL,
@@ -37,7 +38,6 @@ from qagen_dagster.records.problems.result import (
     TaskResult,
 )
 from qagen_dagster.records.problems.submissions import Breach, Format, Problem, ProblemInput, VariantKind
-from qagen_dagster.records.review import Decision, problem_set_key
 
 SOURCES = "sources.json"
 FILES = ("bank.json", "results.jsonl")

@@ -34,7 +34,7 @@ from qagen_dagster.latex.structure import (
     tikz_pictures,
 )
 from qagen_dagster.loop.problems import faithfulness, item_faults
-from qagen_dagster.mathematics.values import known_value
+from qagen_dagster.mathematics.equality import known_value
 from qagen_dagster.records.problems.submissions import (
     AlternateResult,
     Breach,
@@ -92,9 +92,9 @@ def scan_breaches(
 ) -> tuple[Breach, ...]:
     r"""Property 3: an item reaches from `\item` to `\end{solution}`, and has a tasks environment if its kind needs one.
 
-    The marked option, the option that the solution names, and the boxed answer must agree. Without a kind, the tasks environment is
-    not checked. If `strict`, kinds that need no tasks environment must not have one, and the values are checked and compared with the
-    values in `source`, the TeX that was scanned.
+    The marked option, the option that the solution names, and the boxed answer must agree. Without a kind, a tasks environment is
+    optional, with any number of right options. If `strict`, kinds that need no tasks environment must not have one, and the values are
+    checked and compared with the values in `source`, the TeX that was scanned.
     """
     faults = item_faults.whole_item(latex)
     tasks = has_environment(latex, "tasks")
@@ -269,7 +269,7 @@ def _numerical(source: str, variant: str) -> Iterator[str]:
 
 
 def _drawing(item: str) -> list[list[str]]:
-    """The drawings of an item without layout. They are compared because a value may occur only in a drawing."""
+    """The drawings of an item's question, split at white space. They are compared because a value may occur only in a drawing."""
     return [picture.split() for picture in tikz_pictures(question_of(item))]
 
 
@@ -335,7 +335,7 @@ def _options_kept(kind: VariantKind, source: str, variant: str) -> Iterator[str]
 
 
 def _other_answers(item: str, alternate: AlternateResult) -> Iterator[str]:
-    """Faults: an alternate solution does not reach the final answer, or lacks one of several boxed answers. Their order does not matter."""
+    """Faults: an alternate solution lacks the final answer or, with as many boxes as the original, one of its boxed answers in any order."""
     original, several = item_faults.answer_of(item), boxed_answers(solution_of(item))
     if original is None:
         return

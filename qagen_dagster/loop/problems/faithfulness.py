@@ -16,9 +16,9 @@ from qagen_dagster.latex.amounts import ROMAN, Amount, amounts, without
 from qagen_dagster.latex.answer_key import lettered_options, pairs_of
 from qagen_dagster.latex.structure import options_of, question_of, solution_of, statement_of
 from qagen_dagster.loop.problems import item_faults
+from qagen_dagster.mathematics.equality import CLOSE, Quantity, close, equal, known_value, rounds_to, value_of
 from qagen_dagster.mathematics.units import BASES, ONE, Unit
 from qagen_dagster.mathematics.value_reading import known_unit
-from qagen_dagster.mathematics.values import CLOSE, Quantity, close, equal, known_value, rounds_to, value_of
 from qagen_dagster.records.data_files import read_table
 from qagen_dagster.records.problems.submissions import Format
 

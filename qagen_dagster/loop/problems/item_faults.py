@@ -11,9 +11,9 @@ from qagen_dagster.latex import comparison, question_faults, structure
 from qagen_dagster.latex.amounts import Amount, amounts, without
 from qagen_dagster.latex.comparison import numbers_of, without_pictures
 from qagen_dagster.latex.equalities import false_equalities, sides_of
+from qagen_dagster.mathematics.equality import equal, known_value
 from qagen_dagster.mathematics.units import ONE
 from qagen_dagster.mathematics.value_reading import read_value
-from qagen_dagster.mathematics.values import equal, known_value
 
 LEAST_WORDS = 8  # minimum words of a solution that contains no relation
 _STEP = re.compile(r"=|[<>]|\\(?:implies|Rightarrow|therefore|approx|propto|leq?|geq?|to)(?![A-Za-z])")

@@ -5,12 +5,13 @@ from collections.abc import Iterator
 from qagen_dagster.latex import comparison
 from qagen_dagster.latex.answer_key import lettered_options, stated_answer
 from qagen_dagster.latex.structure import code_of, options_of, question_of, solution_of, statement_of
-from qagen_dagster.mathematics.values import SOLVED, close, value_of
+from qagen_dagster.mathematics.equality import close, value_of
 from qagen_dagster.records.blind import LETTERS, BlindSolution
 from qagen_dagster.records.problems.submissions import ANSWER_MARK, DIAGRAM_MARK, ScanResult
 from qagen_dagster.toolkit.excerpt import block
 
 _END = "put it right"
+_TOLERANCE = 0.021  # of a solver's answer, relative: rounded, or with g = 9.8 instead of g = 10
 
 
 def asked(item: str) -> tuple[str, str]:
@@ -99,7 +100,7 @@ def _same(key: str, value: str) -> bool | None:
     return (
         same
         if same is not False
-        else close(value_of(comparison.bare_answer(key)), value_of(comparison.bare_answer(plain)), SOLVED)
+        else close(value_of(comparison.bare_answer(key)), value_of(comparison.bare_answer(plain)), _TOLERANCE)
     )
 
 

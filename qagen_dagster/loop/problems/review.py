@@ -8,7 +8,7 @@ from qagen_dagster.loop.problems.bank import item_breaches, whole_item
 from qagen_dagster.loop.problems.code_checks import scan_breaches
 from qagen_dagster.loop.problems.faithfulness import stale_givens
 from qagen_dagster.loop.problems.key_checks import asked, compared, unsolvable
-from qagen_dagster.loop.review import refuse, solver_answer
+from qagen_dagster.loop.review_decisions import refuse, solver_answer
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.allowed_tex import own_of, refused
 from qagen_dagster.publishing.problems.tex_project import allowed_definitions

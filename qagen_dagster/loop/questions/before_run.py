@@ -9,8 +9,8 @@ from qagen_dagster.loop.profile_checkup import key_of
 from qagen_dagster.loop.questions.plan import RunOptions
 from qagen_dagster.loop.shared_budget import BudgetMeter, RunSpending, effective_budget, metered
 from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.models.call_cost import FREE_PROVIDERS
 from qagen_dagster.models.checkup import HELLO, short, unreachable
-from qagen_dagster.models.prices import FREE_PROVIDERS
 from qagen_dagster.models.providers import key_variable
 from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.records.ids import Combination

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.agents.questions.evidence.widening import look, similar_passage, surroundings
+from qagen_dagster.agents.questions.prompt_values import QAContext
 from qagen_dagster.loop.questions.document_work import DocumentWork
 from qagen_dagster.loop.questions.state import Carried, Kept, Recheck
 from qagen_dagster.records.document import Document, IndexEntry

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property, partial
 
-from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.agents.questions.mix import Mix
+from qagen_dagster.agents.questions.prompt_values import QAContext
 from qagen_dagster.configuration.corpora import Corpus
 from qagen_dagster.configuration.profiles import Profile, Role
 from qagen_dagster.errors import ModelError, StoreError
@@ -27,7 +27,6 @@ from qagen_dagster.loop.questions.carry_over import EarlierSet, is_finished, is_
 from qagen_dagster.loop.questions.document_journal import DocumentJournal
 from qagen_dagster.loop.questions.document_work import DocumentPool, DocumentWork, QAModels, question_models
 from qagen_dagster.loop.questions.imported import DOCUMENTS, ImportStage, Matched
-from qagen_dagster.loop.questions.limits import loop_limits
 from qagen_dagster.loop.questions.no_answer.prove import CorpusPassages
 from qagen_dagster.loop.questions.no_answer.stage import (
     Stage,
@@ -40,7 +39,8 @@ from qagen_dagster.loop.questions.plan import CombinationPlan, finished
 from qagen_dagster.loop.questions.result import result_of
 from qagen_dagster.loop.questions.run_document import run_document, unusable
 from qagen_dagster.loop.questions.state import Done, QAState
-from qagen_dagster.loop.review import rejected_by_reviewers
+from qagen_dagster.loop.questions.stopping import loop_limits
+from qagen_dagster.loop.review_decisions import rejected_by_reviewers
 from qagen_dagster.loop.shared_budget import BudgetMeter, RunSpending, total_spent
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance, Meter

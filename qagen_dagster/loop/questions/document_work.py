@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
-from qagen_dagster.agents.questions.context import QAContext
+from qagen_dagster.agents.questions.prompt_values import QAContext
 from qagen_dagster.configuration.profiles import QUESTION_ROLES, Profile, Role
-from qagen_dagster.loop.questions.limits import QALimits
+from qagen_dagster.loop.questions.stopping import QALimits
 from qagen_dagster.loop.shared_budget import metered
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models import embedders

@@ -23,11 +23,11 @@ from qagen_dagster.loop.questions.fingerprint import (
     specs_of,
     work_fingerprint,
 )
-from qagen_dagster.loop.questions.limits import QALimits, mix_of, staged_of, wanted_limits
+from qagen_dagster.loop.questions.stopping import QALimits, mix_of, staged_of, wanted_limits
 from qagen_dagster.loop.shared_budget import effective_budget
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance, Budget
-from qagen_dagster.models.prices import FREE_PROVIDERS
+from qagen_dagster.models.call_cost import FREE_PROVIDERS
 from qagen_dagster.records.corpus_options import ScenarioConfig, Staged, Strategy, Style
 from qagen_dagster.records.document import CorpusIndex, IndexEntry
 from qagen_dagster.records.ids import Combination, Mode, fingerprint

@@ -1,4 +1,4 @@
-"""Applies the decisions of reviewers, which `loop/review.py` reads, to the questions of a combination.
+"""Applies the decisions of reviewers, which `loop/review_decisions.py` reads, to the questions of a combination.
 
 A rejected question leaves the set. An edited question is a new candidate: the evidence check and the validator decide on it, and it
 is compared with the other questions afterwards.
@@ -17,13 +17,13 @@ from qagen_dagster.loop.questions.document_journal import DocumentJournal
 from qagen_dagster.loop.questions.document_work import DocumentPool, QAModels
 from qagen_dagster.loop.questions.plan import RunOptions, plan
 from qagen_dagster.loop.questions.state import Judged
-from qagen_dagster.loop.review import QuestionReview, ReviewState, decisions_of, state_of
+from qagen_dagster.loop.review_decisions import QuestionReview, ReviewState, decisions_of, state_of
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.corpus_options import Strategy
+from qagen_dagster.records.decisions import Decision
 from qagen_dagster.records.ids import Mode, fingerprint, question_id
 from qagen_dagster.records.questions import results
 from qagen_dagster.records.questions.results import CallSummary, QAPair, RejectedQA, RejectionReason
-from qagen_dagster.records.review import Decision
 
 _Reviews = Mapping[str, QuestionReview]
 

@@ -10,7 +10,7 @@ from typing import Self
 
 from qagen_dagster.agents.questions import generator
 from qagen_dagster.agents.questions.batch import questioner
-from qagen_dagster.agents.questions.context import History, QAContext
+from qagen_dagster.agents.questions.prompt_values import History, QAContext
 from qagen_dagster.agents.questions.validator import Replies
 from qagen_dagster.errors import BudgetExhaustedError, ModelError
 from qagen_dagster.ingest.parsing import USABLE
@@ -20,7 +20,6 @@ from qagen_dagster.loop.questions.batch.run_document import run_batch
 from qagen_dagster.loop.questions.carry_over import all_retired, carried
 from qagen_dagster.loop.questions.document_journal import DocumentJournal, events_of
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
-from qagen_dagster.loop.questions.limits import BatchLimits
 from qagen_dagster.loop.questions.result import (
     pairs_of,
     rejections_of,
@@ -29,6 +28,7 @@ from qagen_dagster.loop.questions.result import (
     why_ended,
     with_missing,
 )
+from qagen_dagster.loop.questions.stopping import BatchLimits
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.document import Document, IndexEntry
 from qagen_dagster.records.ids import Mode

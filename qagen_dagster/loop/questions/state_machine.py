@@ -9,7 +9,7 @@ from qagen_dagster.agents.next_step import GiveUpReason, ended_by
 from qagen_dagster.agents.questions.validator import rejection
 from qagen_dagster.agents.runner import unfinished
 from qagen_dagster.loop.questions import state as qa
-from qagen_dagster.loop.questions.limits import QALimits, end_of_failures, gave_nothing, nothing_of_use
+from qagen_dagster.loop.questions.stopping import QALimits, end_of_failures, gave_nothing, nothing_of_use
 from qagen_dagster.records.questions.results import Candidate, DocumentEnd, RejectionReason
 
 

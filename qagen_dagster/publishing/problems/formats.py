@@ -6,8 +6,8 @@ from itertools import groupby
 
 from lxml import etree
 
+from qagen_dagster.mathematics.equality import EXPORTED, Quantity, known_value
 from qagen_dagster.mathematics.units import ONE
-from qagen_dagster.mathematics.values import EXPORTED, Quantity, known_value
 from qagen_dagster.publishing import markup
 from qagen_dagster.publishing.exporter import Exporter
 from qagen_dagster.publishing.problems.tex_project import tex_project

@@ -7,11 +7,11 @@ from typing import Any
 from qagen_dagster.english.key_facts import KeyFact, key_facts
 from qagen_dagster.publishing.exporter import Exporter
 from qagen_dagster.records.corpus_options import NoAnswerKind
+from qagen_dagster.records.decisions import ReviewFacts
 from qagen_dagster.records.document import Rights
 from qagen_dagster.records.evaluation import Grade
 from qagen_dagster.records.ids import content_hash
 from qagen_dagster.records.questions.published import CorpusGenerationResult, PublishedQuestion
-from qagen_dagster.records.review import ReviewFacts
 
 PICTURES = "pictures"  # the folder of pictures in an export
 _SUFFIXES = {"image/png": "png", "image/jpeg": "jpg"}

@@ -15,6 +15,7 @@ from pydantic import AwareDatetime, Field
 from qagen_dagster.english.wording import Wording, style_of, wording
 from qagen_dagster.publishing.exporter import json_file, json_lines, line, table
 from qagen_dagster.records.base import Record
+from qagen_dagster.records.decisions import ReviewFacts
 from qagen_dagster.records.document import Rights
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.questions.published import (
@@ -23,7 +24,6 @@ from qagen_dagster.records.questions.published import (
     RejectedQuestion,
 )
 from qagen_dagster.records.questions.results import DocumentEnd, Evidence, RetiredQA
-from qagen_dagster.records.review import ReviewFacts
 
 SAMPLE = 50  # questions; sets of different sizes are compared by samples of this size
 _LONGEST = 4  # maximum number of words of an n-gram

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from qagen_dagster.agents.questions.context import History, QAContext
 from qagen_dagster.agents.questions.generator import Exhausted, GenerationFailed, Proposal, Proposed, propose
+from qagen_dagster.agents.questions.prompt_values import History, QAContext
 from qagen_dagster.errors import PermanentModelError
 from qagen_dagster.models.messages import AssistantMessage, ToolMessage
 from qagen_dagster.records.document import Outcome, Visual, VisualType

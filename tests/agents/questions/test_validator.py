@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from qagen_dagster.agents.questions.context import QAContext
+from qagen_dagster.agents.questions.prompt_values import QAContext
 from qagen_dagster.agents.questions.validator import Judged, judge, rejection
 from qagen_dagster.errors import PermanentModelError
 from qagen_dagster.models.embedded.provider import EmbeddedProvider

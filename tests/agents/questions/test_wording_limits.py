@@ -9,8 +9,8 @@ import pytest
 from pydantic import ValidationError
 
 from qagen_dagster.agents.questions import wording_limits
-from qagen_dagster.agents.questions.context import History
 from qagen_dagster.agents.questions.generator import propose
+from qagen_dagster.agents.questions.prompt_values import History
 from qagen_dagster.records.corpus_options import Audience, ScenarioConfig, Style
 from tests.support.documents import SCENARIO, context_of
 from tests.support.models import FakeModel, call, told

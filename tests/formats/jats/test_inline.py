@@ -16,6 +16,9 @@ def _script(name: str, base: str, *scripts: str) -> str:
     [
         (f"<mml:mn>2</mml:mn>{_script('mfrac', '1', '2')}", "2 1/2"),
         (f"{_script('mfrac', '1', '2a')}<mml:mi>b</mml:mi>", "1/(2a) b"),
+        (_script("mfrac", "x", "(a+b)(c)"), "x/((a+b)(c))"),
+        (_script("mfrac", "(a)+(b)", "[c]"), "((a)+(b))/[c]"),
+        (_script("mfrac", "|a|-|b|", "|c|"), "(|a|-|b|)/|c|"),
         (f"{_script('msup', 'x', '2')}<mml:mn>3</mml:mn>", "x^2 3"),
         ("<mml:mi>t</mml:mi><mml:mo>=</mml:mo><mml:mo>\u2212</mml:mo><mml:mn>5</mml:mn>", "t = \u22125"),
         ("<mml:mphantom><mml:mn>7</mml:mn></mml:mphantom><mml:mn>5</mml:mn>", "5"),

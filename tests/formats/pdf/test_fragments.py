@@ -5,6 +5,7 @@ from __future__ import annotations
 import pymupdf
 import pytest
 
+from qagen_dagster.formats.pdf.fragments import clean
 from tests.formats.pdf.samples import Draw, coded, lines, pdf, write
 
 
@@ -160,6 +161,7 @@ def test_codes_are_the_signs_of_their_fonts_and_others_are_marked() -> None:
         ("Angle ", "CMMI10", b"\x0b"),
         ("It is ", "Unheard", b"\x00"),
         ("S", "SFRM1000", b"\x1c"),
+        ("Half a ", "CMEX10", b"X0h"),
     )
     assert lines(page)[1:] == [
         "It is \u22120.5 m",
@@ -169,15 +171,34 @@ def test_codes_are_the_signs_of_their_fonts_and_others_are_marked() -> None:
         "Angle \u03b10.5 m",
         "It is \ufffd0.5 m",
         "Sfi0.5 m",
+        "Half a \u2211\u239b[0.5 m",
     ]
 
 
-def test_small_numbers_above_each_other_are_a_fraction() -> None:
+@pytest.mark.parametrize("start", ["Pay 3 or (", "A sum of -"])
+def test_small_numbers_above_each_other_are_a_fraction(start: str) -> None:
     def draw(page: pymupdf.Page) -> None:
-        page.insert_text((60, 100), "Pay 3 or (", fontsize=11)
+        page.insert_text((108 - pymupdf.get_text_length(start, fontsize=11), 100), start, fontsize=11)
         page.insert_text((108, 95), "1", fontsize=7)
         page.insert_text((60, 200), "Another line of the page stands here.", fontsize=11)
         page.insert_text((108, 104), "2", fontsize=7)
         page.insert_text((113, 100), ", 10) to each", fontsize=11)
 
-    assert lines(pdf(draw))[0] == "Pay 3 or (1/2 , 10) to each"
+    assert lines(pdf(draw))[0] == f"{start}1/2, 10) to each"
+
+
+def test_a_line_that_begins_with_a_lowered_letter_is_compared_with_its_first_large_letter() -> None:
+    def draw(page: pymupdf.Page) -> None:
+        page.insert_text((60, 103), "2", fontsize=7)
+        page.insert_text((66, 100), "L", fontsize=11)
+        page.insert_text((73, 102), "1", fontsize=7)
+        page.insert_text((78, 100), " = U", fontsize=11)
+        page.insert_text((99, 96), "5", fontsize=7)
+        page.insert_text((103, 100), " is a lower triangle of the matrix", fontsize=11)
+
+    assert lines(pdf(draw)) == ["_2 L_1 = U^5 is a lower triangle of the matrix"]
+
+
+def test_a_soft_hyphen_beside_a_digit_or_sign_is_a_hyphen() -> None:
+    text = "2018\xad04\xad17 \xad5 db\xad>x role\xadplaying 6pm-\xad\u20107pm a\xad\xada\xad"
+    assert clean(text) == "2018-04-17 -5 db->x roleplaying 6pm-\u20107pm a-a-"

@@ -20,8 +20,8 @@ from qagen_dagster.loop.questions.plan import RunOptions, collect, plan
 from qagen_dagster.loop.questions.validated_set import validate_set
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
+from qagen_dagster.models.call_cost import usd
 from qagen_dagster.models.messages import Usage
-from qagen_dagster.models.prices import usd
 from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.records.evaluation import EvaluationReport, Kind
 from qagen_dagster.records.ids import Combination

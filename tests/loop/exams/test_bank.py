@@ -16,12 +16,12 @@ from qagen_dagster.loop.exams.bank import (
     publish_bank,
 )
 from qagen_dagster.loop.exams.plan import ExamOptions, PartPlan, plan_part
-from qagen_dagster.loop.review import append
+from qagen_dagster.loop.review_decisions import append
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.base import Difficulty
+from qagen_dagster.records.decisions import Decision, exam_key
 from qagen_dagster.records.exams.bank import BankStats, ExamItem, ItemBank, SlotResult, Stage
 from qagen_dagster.records.exams.submissions import ExamPart
-from qagen_dagster.records.review import Decision, exam_key
 from tests.support.exams.items import item, question
 from tests.support.exams.mini import accepted, rejected, store_part, write_exam
 from tests.support.project import Project

@@ -12,12 +12,12 @@ from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.exams.bank import gather
 from qagen_dagster.loop.exams.review import edited_item, fields_of
-from qagen_dagster.loop.review import append
+from qagen_dagster.loop.review_decisions import append
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.spec import ModelSpec
+from qagen_dagster.records.decisions import Decision
 from qagen_dagster.records.exams.bank import ProofStatus
-from qagen_dagster.records.review import Decision
 from tests.support.exams.items import MOMENTUM as STEM
 from tests.support.exams.items import MOMENTUM_UNIT as UNIT
 from tests.support.exams.items import trolley

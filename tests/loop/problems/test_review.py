@@ -10,10 +10,10 @@ from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.problems.bank import broken_items, export_of, items_of, reviewed
 from qagen_dagster.loop.problems.review import edited_latex
 from qagen_dagster.loop.problems.run_set import pipeline_result
-from qagen_dagster.loop.review import append
+from qagen_dagster.loop.review_decisions import append
 from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.records.decisions import Decision
 from qagen_dagster.records.problems.result import ProblemBank
-from qagen_dagster.records.review import Decision
 from tests.support.problems.export import record
 from tests.support.problems.play import item, mcq
 from tests.support.project import Project

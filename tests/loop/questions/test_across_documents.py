@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.agents.questions.mix import hops
+from qagen_dagster.agents.questions.prompt_values import QAContext
 from qagen_dagster.loop.journal import JournalFile
 from qagen_dagster.loop.questions.across_documents import AcrossStage, groups_of
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
-from qagen_dagster.loop.questions.limits import QALimits
 from qagen_dagster.loop.questions.no_answer.prove import CorpusPassages
 from qagen_dagster.loop.questions.no_answer.stage import StageJournal, without_stages
+from qagen_dagster.loop.questions.stopping import QALimits
 from qagen_dagster.models.messages import AssistantMessage, Request
 from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.records.questions.results import DocumentEnd, GenerationResult, RejectionReason

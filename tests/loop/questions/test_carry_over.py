@@ -13,11 +13,11 @@ from qagen_dagster.formats.base import PageImage, RenderOptions
 from qagen_dagster.loop.catalog import catalog_file, rebuild_catalog
 from qagen_dagster.loop.questions.carry_over import carried, is_same_content, moved
 from qagen_dagster.loop.questions.document_work import DocumentWork
-from qagen_dagster.loop.questions.limits import QALimits
 from qagen_dagster.loop.questions.plan import RunOptions, collect, plan, results_of
 from qagen_dagster.loop.questions.publication.publish import publish
 from qagen_dagster.loop.questions.result import result_of
 from qagen_dagster.loop.questions.state import Accepted, Done, QAState
+from qagen_dagster.loop.questions.stopping import QALimits
 from qagen_dagster.loop.questions.validated_set import validate_set
 from qagen_dagster.models.messages import Request
 from qagen_dagster.records.ids import Mode

@@ -9,8 +9,8 @@ import pytest
 
 from qagen_dagster.loop.questions.document_journal import DocumentJournal
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
-from qagen_dagster.loop.questions.limits import QALimits
 from qagen_dagster.loop.questions.run_document import run_document
+from qagen_dagster.loop.questions.stopping import QALimits
 from qagen_dagster.models.messages import AssistantMessage, Request
 from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.records.questions.results import GenerationResult, RejectionReason

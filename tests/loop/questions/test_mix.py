@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.agents.questions.mix import OTHER, Mix
+from qagen_dagster.agents.questions.prompt_values import QAContext
 from qagen_dagster.loop.questions.document_journal import DocumentJournal
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
-from qagen_dagster.loop.questions.limits import QALimits, limits_of
 from qagen_dagster.loop.questions.run_document import run_document
+from qagen_dagster.loop.questions.stopping import QALimits, limits_of
 from qagen_dagster.models.messages import AssistantMessage, Request
 from qagen_dagster.records.corpus_options import QuestionType, ScenarioConfig
 from qagen_dagster.records.document import Visual, VisualType

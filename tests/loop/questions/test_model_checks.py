@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from qagen_dagster.agents.questions.context import QAContext
+from qagen_dagster.agents.questions.prompt_values import QAContext
 from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.loop.questions import model_checks
 from qagen_dagster.loop.questions.document_journal import DocumentJournal
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
-from qagen_dagster.loop.questions.limits import QALimits
 from qagen_dagster.loop.questions.run_document import run_document
 from qagen_dagster.loop.questions.state import Controlled, Judged, QAState, Recheck, Validate
 from qagen_dagster.loop.questions.state_machine import transition
+from qagen_dagster.loop.questions.stopping import QALimits
 from qagen_dagster.models.messages import AssistantMessage, Request
 from qagen_dagster.records.document import Section
 from qagen_dagster.records.ids import Combination, Mode

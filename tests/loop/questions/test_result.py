@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qagen_dagster.loop.questions.document_work import DocumentWork
-from qagen_dagster.loop.questions.limits import QALimits
 from qagen_dagster.loop.questions.result import result_of
 from qagen_dagster.loop.questions.run_document import DocumentSteps
 from qagen_dagster.loop.questions.state import Accepted, Done, Generate, QAState
 from qagen_dagster.loop.questions.state_machine import next_step, replay
+from qagen_dagster.loop.questions.stopping import QALimits
 from qagen_dagster.records.ids import Combination, Mode, question_id
 from qagen_dagster.records.questions.results import Candidate, DocumentEnd, GenerationResult, RejectionReason
 from tests.support.documents import context_of, visual_context

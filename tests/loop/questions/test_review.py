@@ -10,11 +10,11 @@ from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.loop.questions.plan import RunOptions
 from qagen_dagster.loop.questions.publication.publish import publish, why_outdated
 from qagen_dagster.loop.questions.validated_set import validate_set
-from qagen_dagster.loop.review import append, rejected_by_reviewers
+from qagen_dagster.loop.review_decisions import append, rejected_by_reviewers
+from qagen_dagster.records.decisions import Decision
 from qagen_dagster.records.ids import question_id
 from qagen_dagster.records.questions.published import CorpusGenerationResult
 from qagen_dagster.records.questions.results import QAPair, ValidatedSet
-from qagen_dagster.records.review import Decision
 from tests.loop.conftest import COMBINATION, CORPUS, PlayedWorkspace, put_documents, texts
 from tests.loop.questions.publication.test_publish import apart, finish, make, published
 from tests.support.play import Outcome, Play

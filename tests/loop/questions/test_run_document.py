@@ -13,14 +13,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qagen_dagster.agents.questions.context import QAContext
+from qagen_dagster.agents.questions.prompt_values import QAContext
 from qagen_dagster.errors import BudgetExhaustedError, PermanentModelError
 from qagen_dagster.loop.questions.document_journal import DocumentJournal, QuestionJournal, events_of
 from qagen_dagster.loop.questions.document_work import DocumentWork
-from qagen_dagster.loop.questions.limits import QALimits
 from qagen_dagster.loop.questions.run_document import run_document, unusable
 from qagen_dagster.loop.questions.state import Event
 from qagen_dagster.loop.questions.state_machine import replay
+from qagen_dagster.loop.questions.stopping import QALimits
 from qagen_dagster.models.messages import Request
 from qagen_dagster.records.document import Outcome as Parsing
 from qagen_dagster.records.ids import Combination, Mode

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from qagen_dagster.loop.questions.limits import QALimits
 from qagen_dagster.loop.questions.state import (
     Compared,
     Dedupe,
@@ -29,6 +28,7 @@ from qagen_dagster.loop.questions.state_machine import (
     replay,
     transition,
 )
+from qagen_dagster.loop.questions.stopping import QALimits
 from qagen_dagster.records.questions.results import Candidate, DocumentEnd, RejectionReason, VerdictRecord
 
 CHECKS = ("answerable", "matches", "non_trivial", "unambiguous", "relevant")

@@ -25,6 +25,7 @@ from qagen_dagster.publishing.questions.set_files import (
     diversity,
     schema,
 )
+from qagen_dagster.records.decisions import Agreement, ReviewFacts
 from qagen_dagster.records.document import Rights
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.questions.published import (
@@ -34,7 +35,6 @@ from qagen_dagster.records.questions.published import (
     PublishedVerdict,
 )
 from qagen_dagster.records.questions.results import Evidence, GenerationMetadata, RejectionReason, RetiredQA
-from qagen_dagster.records.review import Agreement, ReviewFacts
 
 TIME = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 

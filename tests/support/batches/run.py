@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from qagen_dagster.loop.questions.document_journal import DocumentJournal
 from qagen_dagster.loop.questions.document_work import DocumentWork
-from qagen_dagster.loop.questions.limits import BatchLimits
 from qagen_dagster.loop.questions.run_document import run_document
+from qagen_dagster.loop.questions.stopping import BatchLimits
 from qagen_dagster.records.corpus_options import BatchOptions, QuestionType
 from qagen_dagster.records.grading import Method
 from qagen_dagster.records.ids import Combination, Mode

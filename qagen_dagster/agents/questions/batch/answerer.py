@@ -9,8 +9,8 @@ from qagen_dagster.agents.prompts import Prompt, load_prompt
 from qagen_dagster.agents.questions.batch import one_reply
 from qagen_dagster.agents.questions.batch.one_reply import Task, ask
 from qagen_dagster.agents.questions.batch.shown_text import Reading
-from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.agents.questions.evidence.submission_check import EvidenceCheck
+from qagen_dagster.agents.questions.prompt_values import QAContext
 from qagen_dagster.agents.spec import Terminal, without_tools
 from qagen_dagster.errors import ToolError
 from qagen_dagster.models.base import Model

@@ -1,4 +1,4 @@
-"""Runs an agent without tools on a shown text, and reads its reply.
+"""Runs an agent that has only submit tools on a shown text, and reads its reply.
 
 All requests have the same system text and tools, and then the shown text, so that providers cache these once for all agents. A model whose
 context is too small is asked again with less text. Some models call no tool. In this case the plain text is read for type tags,
@@ -15,13 +15,13 @@ from pydantic import ValidationError
 from qagen_dagster.agents.next_step import GiveUp, GiveUpReason
 from qagen_dagster.agents.prompts import Prompt, load_addition
 from qagen_dagster.agents.questions.batch.shown_text import Reading
-from qagen_dagster.agents.questions.context import QAContext
+from qagen_dagster.agents.questions.prompt_values import QAContext
 from qagen_dagster.agents.runner import AgentRun, call_summaries, first_that_fits, run_agent
 from qagen_dagster.agents.spec import AgentSpec, Beginning, Terminal
 from qagen_dagster.models import structured_output
 from qagen_dagster.models.base import Model
+from qagen_dagster.models.call_cost import FREE_PROVIDERS
 from qagen_dagster.models.messages import Stop
-from qagen_dagster.models.prices import FREE_PROVIDERS
 from qagen_dagster.records.corpus_options import QuestionType
 from qagen_dagster.records.questions import batch
 from qagen_dagster.records.questions.submissions import EvidenceQuote

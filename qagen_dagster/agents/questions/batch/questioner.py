@@ -16,9 +16,9 @@ from qagen_dagster.agents.prompts import Prompt, load_prompt
 from qagen_dagster.agents.questions.batch import one_reply
 from qagen_dagster.agents.questions.batch.one_reply import Reply, Task, ask
 from qagen_dagster.agents.questions.batch.shown_text import BUDGETS, Reading
-from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.agents.questions.generator import listed, refused
 from qagen_dagster.agents.questions.mix import Mix
+from qagen_dagster.agents.questions.prompt_values import QAContext
 from qagen_dagster.agents.spec import Terminal, without_tools
 from qagen_dagster.errors import ConfigError, ToolError
 from qagen_dagster.models.base import Model

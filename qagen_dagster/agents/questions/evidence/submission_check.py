@@ -5,11 +5,11 @@ It also refuses questions that point at a text which their reader does not see (
 
 from collections.abc import Callable, Sequence
 
-from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.agents.questions.evidence import answer_support
 from qagen_dagster.agents.questions.evidence.computation import described, wrong
 from qagen_dagster.agents.questions.evidence.widening import head_of_table, headings, widened
 from qagen_dagster.agents.questions.mix import Mix
+from qagen_dagster.agents.questions.prompt_values import QAContext
 from qagen_dagster.agents.questions.wording_limits import fault_of
 from qagen_dagster.english.wording import pointer
 from qagen_dagster.errors import ToolError

@@ -28,9 +28,9 @@ from qagen_dagster.loop.questions.batch.state_machine import next_step, pair_of,
 from qagen_dagster.loop.questions.document_journal import DocumentJournal, events_of
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
 from qagen_dagster.loop.questions.duplicates.similarity import find_duplicates
-from qagen_dagster.loop.questions.limits import BatchLimits, Fit, Wanted, fit_of
 from qagen_dagster.loop.questions.result import ENDED, result_of, shortfalls, why_ended, with_missing
 from qagen_dagster.loop.questions.state_machine import check_recheck, check_replies, wanted_only
+from qagen_dagster.loop.questions.stopping import BatchLimits, Fit, Wanted, fit_of
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.corpus_options import QuestionType
 from qagen_dagster.records.grading import AnswerGrade

@@ -11,7 +11,7 @@ from qagen_dagster.agents.questions.batch.answerer import Answered
 from qagen_dagster.agents.questions.batch.questioner import Rewritten
 from qagen_dagster.grounding.claim_rules import NOT_TOGETHER, TOO_FEW, lacks_one_word
 from qagen_dagster.loop.questions import state
-from qagen_dagster.loop.questions.limits import Fit, Wanted
+from qagen_dagster.loop.questions.stopping import Fit, Wanted
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.corpus_options import QuestionType
 from qagen_dagster.records.grading import AnswerGrade

@@ -19,8 +19,8 @@ from qagen_dagster.english.words import content_stems
 from qagen_dagster.loop.questions import state as qa
 from qagen_dagster.loop.questions import state_machine
 from qagen_dagster.loop.questions.batch import state as batch
-from qagen_dagster.loop.questions.limits import MOST, BatchLimits, Wanted, end_of_failures
 from qagen_dagster.loop.questions.state import Step as QAStep
+from qagen_dagster.loop.questions.stopping import MOST, BatchLimits, Wanted, end_of_failures
 from qagen_dagster.records.corpus_options import QuestionType
 from qagen_dagster.records.grading import AnswerGrade
 from qagen_dagster.records.ids import Mode

@@ -9,7 +9,7 @@ from qagen_dagster.ingest.corpus_files import stored_text, visual_image
 from qagen_dagster.ingest.parsing import USABLE
 from qagen_dagster.loop.questions.publication import publish
 from qagen_dagster.loop.questions.publication.published_set import PassageText, hash_of
-from qagen_dagster.loop.review import review_facts
+from qagen_dagster.loop.review_decisions import review_facts
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.questions import exported_set
 from qagen_dagster.publishing.questions.export_formats import EXPORT_FORMATS

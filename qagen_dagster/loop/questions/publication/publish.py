@@ -20,7 +20,7 @@ from qagen_dagster.loop.configuration import what_changed
 from qagen_dagster.loop.grading.grade_set import is_graded
 from qagen_dagster.loop.questions import plan
 from qagen_dagster.loop.questions.publication.published_rows import PublishedRows, set_facts
-from qagen_dagster.loop.review import decision_ids, review_facts
+from qagen_dagster.loop.review_decisions import decision_ids, review_facts
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.questions.set_files import SET_FILES, EvalSet
 from qagen_dagster.records.corpus_options import CorpusConfig, Publish

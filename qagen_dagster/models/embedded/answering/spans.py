@@ -191,9 +191,9 @@ FAR = 20  # maximum distance in the tree; larger distances count as this
 
 @dataclass(frozen=True)
 class Sentence:
-    """A parsed sentence. `vectors` has a row of unit length for each token; the rows of tokens beyond the
-    encoder's limit are zero. `words` has the keys of each token that carries meaning, and an empty set for the
-    others."""
+    """A parsed sentence. `vectors` has a row of unit length for each token, or a zero row if no word
+    piece that the encoder reads begins in it. `words` has the keys of each token that carries meaning, and an
+    empty set for the others."""
 
     doc: Doc
     spans: Spans

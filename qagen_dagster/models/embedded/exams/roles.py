@@ -5,7 +5,7 @@ import re
 from functools import lru_cache
 from typing import Any
 
-from qagen_dagster.mathematics.values import Quantity, equal, known_value, value_of
+from qagen_dagster.mathematics.equality import Quantity, equal, known_value, value_of
 from qagen_dagster.models.embedded import Draw
 from qagen_dagster.models.embedded.conversation import Action, Conversation
 from qagen_dagster.models.embedded.exams.family import FAMILIES, Draft, Family

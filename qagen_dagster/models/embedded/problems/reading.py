@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from qagen_dagster.latex.structure import code_of
+from qagen_dagster.mathematics.equality import Quantity, value_of
 from qagen_dagster.mathematics.value_reading import read_value
-from qagen_dagster.mathematics.values import Quantity, value_of
 
 _PARTS = ("problem", "item", "items", "solution", "ideas", "earlier", "description")
 

@@ -14,7 +14,7 @@ from itertools import islice, product
 
 from qagen_dagster.latex.comparison import same_numbers
 from qagen_dagster.latex.structure import PICTURES, environments, options_of, solution_of, statement_of
-from qagen_dagster.mathematics.values import Quantity, equal, rounds_to
+from qagen_dagster.mathematics.equality import Quantity, equal, rounds_to
 from qagen_dagster.models.embedded import Draw
 from qagen_dagster.models.embedded.problems import reading
 from qagen_dagster.records.problems.submissions import DIAGRAM_MARK

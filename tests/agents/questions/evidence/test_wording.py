@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.agents.questions.evidence.submission_check import EvidenceCheck
+from qagen_dagster.agents.questions.prompt_values import QAContext
 from qagen_dagster.records.questions.results import Candidate, RejectionReason
 from qagen_dagster.records.questions.submissions import SubmitQA
 from tests.support.documents import context_of, view_of

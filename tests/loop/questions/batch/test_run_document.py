@@ -24,8 +24,8 @@ from qagen_dagster.errors import (
 from qagen_dagster.loop.questions.document_journal import DocumentJournal, QuestionJournal
 from qagen_dagster.loop.questions.document_work import DocumentWork
 from qagen_dagster.loop.questions.duplicates.similarity import DuplicateMatch, find_duplicates
-from qagen_dagster.loop.questions.limits import QALimits
 from qagen_dagster.loop.questions.run_document import run_document
+from qagen_dagster.loop.questions.stopping import QALimits
 from qagen_dagster.models.messages import (
     AssistantMessage,
     AssistantPart,

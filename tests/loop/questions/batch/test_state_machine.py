@@ -32,7 +32,6 @@ from qagen_dagster.loop.questions.batch.state import (
     Step,
 )
 from qagen_dagster.loop.questions.batch.state_machine import ROUNDS, missing_of, next_step, replay, transition
-from qagen_dagster.loop.questions.limits import BatchLimits, Wanted
 from qagen_dagster.loop.questions.state import (
     Carried,
     Compared,
@@ -46,6 +45,7 @@ from qagen_dagster.loop.questions.state import (
     Recheck,
     Validate,
 )
+from qagen_dagster.loop.questions.stopping import BatchLimits, Wanted
 from qagen_dagster.records.corpus_options import BatchOptions, QuestionType
 from qagen_dagster.records.grading import AnswerGrade, JudgeVerdict, Method, Verdict
 from qagen_dagster.records.questions.batch import NotPossible

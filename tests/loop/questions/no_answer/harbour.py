@@ -6,12 +6,12 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from qagen_dagster.agents.questions.context import QAContext
+from qagen_dagster.agents.questions.prompt_values import QAContext
 from qagen_dagster.loop.journal import JournalFile
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
-from qagen_dagster.loop.questions.limits import QALimits
 from qagen_dagster.loop.questions.no_answer.prove import CorpusPassages
 from qagen_dagster.loop.questions.no_answer.stage import Stage, StageJournal
+from qagen_dagster.loop.questions.stopping import QALimits
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.messages import AssistantMessage, Request
 from qagen_dagster.records.corpus_options import NoAnswerKind

@@ -13,7 +13,7 @@ from qagen_dagster.agents.questions.mix import OTHER, Mix, apportioned
 from qagen_dagster.configuration.profiles import Profile, Role
 from qagen_dagster.loop.questions import state as qa
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.models.prices import FREE_PROVIDERS
+from qagen_dagster.models.call_cost import FREE_PROVIDERS
 from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.records import corpus_options
 from qagen_dagster.records.base import Record

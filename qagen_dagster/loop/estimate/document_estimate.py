@@ -11,7 +11,7 @@ from statistics import quantiles
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.loop.estimate import amounts
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.models.prices import FREE_PROVIDERS
+from qagen_dagster.models.call_cost import FREE_PROVIDERS
 from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.models.tokens import TOKEN_CHARACTERS
 from qagen_dagster.records.corpus_options import Strategy

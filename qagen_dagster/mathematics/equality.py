@@ -15,7 +15,6 @@ from qagen_dagster.mathematics.value_reading import Reading, read_value
 # Relative differences up to which two answers count as the same
 CLOSE = 0.005  # between two roundings of one answer
 ROUNDED = 0.05  # if one answer may be the rounded value of the other
-SOLVED = 0.021  # between the key and a solver's answer: rounded, or with g = 9.8 instead of g = 10
 EXPORTED = 0.02  # in exports, for values with a unit; solvers may differ about as much from the key
 _CONTEXT = Context(prec=60, Emax=10**9, Emin=-(10**9))
 _EXACT = Decimal("1e-40")  # maximum relative difference of equal values

@@ -17,9 +17,9 @@ from qagen_dagster.loop.judges import Judged, agreement, judge_agreements
 from qagen_dagster.loop.statistics import krippendorff, wilson
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.blind import BlindSolution
+from qagen_dagster.records.decisions import MOST_TEXT, Action, Agreement, Decision, ReviewFacts, review_folder
 from qagen_dagster.records.ids import Combination, check_name, question_id
 from qagen_dagster.records.questions.results import RejectedQA, RejectionReason, ValidatedSet
-from qagen_dagster.records.review import MOST_TEXT, Action, Agreement, Decision, ReviewFacts, review_folder
 
 
 class ReviewState(StrEnum):

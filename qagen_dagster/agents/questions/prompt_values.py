@@ -16,7 +16,7 @@ from qagen_dagster.agents.runner import AgentRun, first_that_fits, run_agent
 from qagen_dagster.agents.spec import AgentSpec
 from qagen_dagster.english.language import ENOUGH, is_foreign, language_of
 from qagen_dagster.models.base import Model
-from qagen_dagster.models.prices import FREE_PROVIDERS
+from qagen_dagster.models.call_cost import FREE_PROVIDERS
 from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.records.corpus_options import CorpusConfig, ScenarioConfig, Strategy
 from qagen_dagster.records.document import Visual, merged_lines

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from qagen_dagster.configuration.profiles import Profile, Role
-from qagen_dagster.loop.questions.limits import batch_limits, limits_of, loop_limits, room_notes, staged_of
+from qagen_dagster.loop.questions.stopping import batch_limits, limits_of, loop_limits, room_notes, staged_of
 from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.records.corpus_options import (
     Complexity,

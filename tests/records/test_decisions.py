@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from qagen_dagster.records.review import Decision, review_folder
+from qagen_dagster.records.decisions import Decision, review_folder
 
 JUDGED = {
     "set_key": "probes/service/textual",

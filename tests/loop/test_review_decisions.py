@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from qagen_dagster.errors import StoreError
-from qagen_dagster.loop.review import (
+from qagen_dagster.loop.review_decisions import (
     QuestionReview,
     ReviewState,
     agreements,
@@ -19,7 +19,7 @@ from qagen_dagster.loop.review import (
     state_of,
 )
 from qagen_dagster.loop.statistics import wilson
-from qagen_dagster.records.review import Decision
+from qagen_dagster.records.decisions import Decision
 from tests.loop.conftest import COMBINATION, PlayedWorkspace
 
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from qagen_dagster.models.call_cost import usd
 from qagen_dagster.models.messages import Usage
-from qagen_dagster.models.prices import usd
 from qagen_dagster.models.spec import ModelSpec
 
 USAGE = Usage(input_tokens=1_000_000, cached_tokens=400_000, output_tokens=500_000, reasoning_tokens=100_000)

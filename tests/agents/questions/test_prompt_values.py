@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from qagen_dagster.agents.next_step import GiveUp, GiveUpReason
-from qagen_dagster.agents.questions.context import History, prompt_values, unused_parts
 from qagen_dagster.agents.questions.generator import propose
+from qagen_dagster.agents.questions.prompt_values import History, prompt_values, unused_parts
 from qagen_dagster.agents.questions.validator import answer_blind
 from qagen_dagster.agents.runner import AgentRun, call_summaries
 from qagen_dagster.errors import RequestRefusedError

@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from qagen_dagster.definitions import defs
+from qagen_dagster.loop.outdated import Task, refresh_fields
+from qagen_dagster.loop.product_table import ROWS, TABLE, Product
 from qagen_dagster.loop.questions.plan import RunOptions
-from qagen_dagster.loop.refresh.products import ROWS, TABLE, Product
-from qagen_dagster.loop.refresh.tasks import Task, refresh_fields
 from qagen_dagster.settings import PROJECT_ROOT
 from tests.support.graph import DAGSTER_WARNINGS
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from qagen_dagster.configuration.profiles import QUESTION_ROLES, Role
 from qagen_dagster.loop.estimate.amounts import METRICS, TABLE, Use
-from qagen_dagster.loop.estimate.documents import (
+from qagen_dagster.loop.estimate.document_estimate import (
     ENOUGH,
     FROM_FEW,
     FROM_OTHERS,

@@ -13,8 +13,8 @@ from typing import TypeVar
 from qagen_dagster.configuration.exams import load_exams
 from qagen_dagster.configuration.problems import load_problem_sets
 from qagen_dagster.errors import QagenError
+from qagen_dagster.loop.product_table import BUDGET, TABLE, Fields, Product, Row, Scope, Unit, made_rows
 from qagen_dagster.loop.questions.plan import RunOptions
-from qagen_dagster.loop.refresh.products import BUDGET, TABLE, Fields, Product, Row, Scope, Unit, made_rows
 from qagen_dagster.loop.unfinished import is_unfinished
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.base import Record

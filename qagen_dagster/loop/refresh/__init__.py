@@ -1,1 +1,0 @@
-"""Finds what is out of date in the whole project, and why."""
