@@ -85,7 +85,6 @@ def test_a_question_says_what_it_is_about_and_names_the_document_only_if_nothing
 @pytest.mark.parametrize(
     ("sentence", "question", "answer"),
     [
-        ("The Selby Company was founded by Martha Kellogg in 1903.", "Who was the Selby Company founded by?", "Martha Kellogg"),
         ("In 1911, Martha Kellogg bought the old salt mill from the heirs of a rich salt merchant.", "What did Martha Kellogg buy?", "the old salt mill"),
         ("The Orford Treaty was signed in 1911.", "In what year was the Orford Treaty signed?", "1911"),
         ("The Orford Treaty was signed on 3 May 1911.", "When was the Orford Treaty signed?", "3 May 1911"),
@@ -237,7 +236,6 @@ def test_filler_text_and_paragraphs_in_another_language_are_not_asked_about() ->
         "Section 6 of the report shows four examples of the walls.",
         "The wall of Selby is old because it is long, see the map of the abbey.",
         "The mill of Selby shows remarkable progress after the flood.",
-        "The mill of Selby grinds the summer wheat, although the town council had long refused the permits for which bakers asked.",
         "The second wall is a pile of stones that holds soil.",
     ],
 )
