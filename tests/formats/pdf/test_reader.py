@@ -276,7 +276,7 @@ def paper(page: pymupdf.Page) -> None:
 
 
 def test_metadata_from_the_page():
-    found = parse(pdf(paper, author="Ann Author and Bob Writer", title="paper.dvi")).metadata
+    found = parse(pdf(paper, PAPER, author="Ann Author and Bob Writer", title="paper.dvi")).metadata
     assert found.title == "A Study of Small Things and Their Uses"
     assert found.authors == ("Ann Author", "Bob Writer")
     assert found.doi == "10.1234/small.things.5"
@@ -418,7 +418,7 @@ def with_logo(page: pymupdf.Page) -> None:
 
 
 def test_a_logo_is_no_title():
-    assert parse(pdf(with_logo)).metadata.title == "A Survey of Small Things and Their Uses"
+    assert parse(pdf(with_logo, PAPER)).metadata.title == "A Survey of Small Things and Their Uses"
 
 
 @pytest.mark.parametrize("filters", ["/DCTDecode", "/JBIG2Decode", "[/FlateDecode /JPXDecode]"])
