@@ -23,10 +23,10 @@ def test_a_name_of_software_answers_no_question_for_who(sentence: str) -> None:
 
 @pytest.mark.parametrize("name", ["Martha Kellogg", "Jürgen Müller", "Ann McDonald"])
 def test_a_name_of_a_person_answers_who(name: str) -> None:
-    found = possible_questions(
-        Paper(f"# Notes of the Mill\n\n{name} designed the tide pump of Selby.\n")
+    found = possible_questions(Paper(f"# Notes of the Mill\n\n{name} designed the tide pump of Selby.\n"))
+    assert name in [item["answer"] for asked, item in found.items() if asked.startswith("Which person ")], (
+        found
     )
-    assert name in [item["answer"] for asked, item in found.items() if asked.startswith("Which person ")], found
 
 
 @pytest.mark.parametrize(
