@@ -20,6 +20,7 @@ from qagen_dagster.formats.jats.inline import (
     children,
     first,
     inline,
+    is_struck,
     line_of,
     local,
     named,
@@ -216,7 +217,7 @@ def _parsed(article: Element, row: str | None, unknown: list[str]) -> ParsedText
     text = "\n".join(writer.lines)
     signs = text.count(UNREADABLE)
     notes = [f"{signs:,} sign{'s' if signs > 1 else ''} without a text, shown as U+FFFD"] if signs else []
-    notes += counted("parts struck out and left out", map(line_of, below(article, "strike")))
+    notes += counted("parts struck out and left out", map(line_of, filter(is_struck, article.iter())))
     notes += counted("unknown entities", [f"&{name};" for name in unknown])
     return ParsedText(
         text=text,
@@ -287,7 +288,12 @@ def _parts(body: BodyWriter, article: Element) -> None:
             body.write(child, 1)
     meta = first(article, "front", "article-meta")
     back = [child for part in named(article, "back") for child in children(part)]
-    notes = named(meta, "author-notes") if meta is not None else []
+    notes = [
+        one
+        for part in (meta, first(article, "front"))
+        if part is not None
+        for one in named(part, "author-notes", "notes")
+    ]
     for child in (*back, *notes):
         if local(child) != "ref-list":
             body.write(child, 1)
