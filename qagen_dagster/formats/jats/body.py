@@ -273,6 +273,7 @@ class BodyWriter:
         def write(element: Element, level: int) -> None:
             before, title = self._out.mark(), _heading_of(element) or otherwise
             self._out.heading(title, level)
+            self._notes_in(first(element, "title"), level)
             self._each(element, level + 1 if title else level)
             self._out.drop_empty_headings(before)
 
@@ -338,6 +339,7 @@ class BodyWriter:
     def _item(self, element: Element, level: int, mark: str, rest: str) -> None:
         if local(element) in ("p", "title") and not any(local(one) in BLOCKS for one in element):
             self._out.item(inline(element), first=mark, rest=rest)
+            self._notes_in(element, level)
         else:
             self.write(element, level)
 
@@ -386,6 +388,10 @@ class BodyWriter:
             if local(child) != "caption":
                 self.write(child, level)
         return start
+
+    def _notes_in(self, element: Element | None, level: int) -> None:
+        for note in below(element, "fn") if element is not None else ():
+            self._note(note, level)
 
     def _note(self, element: Element, level: int) -> None:
         """Write a footnote after its label."""

@@ -24,7 +24,7 @@ Element: TypeAlias = etree._Element  # pyright: ignore[reportPrivateUsage]  lxml
 UNREADABLE = "\ufffd"  # a character that could not be read
 HREF = "{http://www.w3.org/1999/xlink}href"
 _DOCUMENT = re.compile(r"\\begin\s*\{document\}(.*?)\\end\s*\{document\}", re.DOTALL)
-_PREAMBLE = re.compile(r"\\(?:documentclass|usepackage|setlength|oddsidemargin)[^\n]{0,300}")
+_PREAMBLE = re.compile(r"\\(?:documentclass|usepackage|setlength|oddsidemargin)(?:[\[{][^][{}]{0,99}[]}])*")
 _NOISE = re.compile(
     r"\\(?:displaystyle|textstyle|nolimits|limits)(?![A-Za-z])|\\(?:left|right)(?:\s*\.|(?=[()\[\]|]))"
 )
@@ -38,8 +38,8 @@ _FENCES = ("$$", "$", r"\[", r"\]", r"\(", r"\)")
 _SPACED = frozenset("=<>≤≥≠≈≡∝~→←↔⇒⇔∈∉⊂⊆∩+±⋅·*/∧≪≫\u2a7d\u2a7e\u223c\u2212\u00d7\u2217\u2228\u222a")
 _RELATIONS = ("=", "<", ">", "≤", "≥", "≠", "≈", "≡", "∝", "→", "\u2a7d", "\u2a7e", "\u223c")
 # Macrons, circumflexes, tildes, dots and arrows, each with its combining form
-_SIGNS = "\u00af\u203e\u0304^\u02c6~\u02dc\u223c\u02d9\u00a8\u2192\u20d7"
-_COMBINING = "\u0304\u0304\u0304\u0302\u0302\u0303\u0303\u0303\u0307\u0308\u20d7\u20d7"
+_SIGNS = "\u00af\u203e\u0304_\u2015\u2212^\u02c6~\u02dc\u223c\u02d9.\u00a8\u2192\u20d7"
+_COMBINING = "\u0304" * 6 + "\u0302" * 2 + "\u0303" * 3 + "\u0307" * 2 + "\u0308" + "\u20d7" * 2
 _ACCENTS = dict(zip(_SIGNS, _COMBINING, strict=True))
 _DEPTHS = dict(zip("([{)]}", (1, 1, 1, -1, -1, -1), strict=True))
 _ATOM = re.compile(r"[^\W\d_]+|\d+(?:[.,]\d+)*|\S")
@@ -48,12 +48,7 @@ _GLUED = re.compile(r"[_^/](?:[^\W_]+(?:[.,]\d+)*|\([^()]*\))$")  # the end of a
 _PARTED = re.compile(r"[^\W_]+/|\(.*\)/|[_^]")  # a fraction, or a script on the left
 _DEGREES = ("\u2218", "\u00b0", "o")
 _FRACTION = re.compile(r"(?:[^\W_]+|\([^/]*\))/(?:[^\W_]+|\(.*\))")
-_ENCLOSED = {
-    "strike": "cancel({})",
-    "radical": "sqrt({})",
-    "phasorangle": "\u2220{}",
-    "actuarial": "{}\u2309",
-}
+_ENCLOSED = {"strike": "cancel({})", "radical": "sqrt({})", "phasorangle": "∠{}", "actuarial": "{}⌉"}
 _SHIFTED = re.compile(r"[^\W\d_][-+\u2212]\w")  # an index such as "n-1"
 # Elements that begin on a new line.
 _NAMES_OF_BLOCKS = (
@@ -231,12 +226,11 @@ def _row(elements: list[Element]) -> str:
     """Elements side by side. A space keeps a script, a denominator or a number apart from what follows."""
     text, last = "", "-"
     for part in map(_linear, elements):
-        glued = _GLUED.search(text[-60:])
-        digits = not last and text[-1:].isdigit() and part[:1].isdigit()  # with an invisible operator between
-        apart = digits or (glued and (part[:1].isalnum() or (part[:1] == "(" and glued[0][0] == "/")))
-        after = text[-1:].isalnum() or text.endswith((")", "]"))
-        text += " " * bool(apart or (after and _PARTED.match(part) and not _is_enclosed(part))) + part
-        last = part
+        glued, after = _GLUED.search(text[-60:]), text[-1:].isalnum() or text.endswith((")", "]"))
+        apart = not last and text[-1:].isdigit() and part[:1].isdigit()  # an invisible operator is between
+        apart |= bool(glued) and (part[:1].isalnum() or (part[:1] == "(" and glued[0][0] == "/"))
+        apart |= after and bool(_PARTED.match(part)) and not _is_enclosed(part)
+        text, last = text + " " * apart + part, part
     return text
 
 
@@ -401,12 +395,15 @@ def _superscript(element: Element, parts: list[str]) -> None:
     text, before = tidy(_text(element)), _last(parts)
     if not text:
         return
-    attached = bool(before) and not before.isspace()
+    attached, previous = bool(before) and not before.isspace(), "".join(parts[-3:]).rstrip()[-1:]
+    begins = (element.tail or "")[:1].isalpha() or (not element.tail and element.getnext() is not None)
+    attached |= previous.isdigit() and not begins
+    attached |= previous.isalnum() and text[0] in "-\u2013\u2212"
     if _is_numerator(element):
         parts.append(f" {text}" if before.isdigit() else text)
     elif any(local(one) == "xref" and one.get("ref-type") == "bibr" for one in element.iter()):
         parts.append(text if text.startswith(("[", "(")) else f"{' ' if attached else ''}[{text}]")
-    elif text in ("o", "∘") and "".join(parts[-3:]).rstrip()[-1:].isdigit():
+    elif text in ("o", "∘") and previous.isdigit():
         parts.append("°")
     elif not attached or before in "([" or _ORDINAL.fullmatch(text) or _continues_marks(element):
         parts.append(text + _space_after(element, text))
@@ -424,10 +421,9 @@ def _is_numerator(element: Element) -> bool:
 def _continues_marks(element: Element) -> bool:
     """Whether only a comma, a semicolon or a dash separates a mark from the preceding mark, or nothing two superscripts."""
     before = element.getprevious()
-    if before is None or local(before) != local(element):
-        return False
-    between = before.tail or ""
-    return bool(_BETWEEN_MARKS.fullmatch(between)) or (not between and local(element) == "sup")
+    between = "" if before is None else before.tail or ""
+    is_mark = bool(_BETWEEN_MARKS.fullmatch(between)) or (not between and local(element) == "sup")
+    return is_mark and before is not None and local(before) == local(element)
 
 
 def _reference(element: Element, parts: list[str]) -> None:
@@ -470,15 +466,12 @@ _SPECIAL: dict[str, Callable[[Element, list[str]], None]] = {
         ("inline-graphic", "private-char"),
         lambda element, parts: parts.append(line_of(next(below(element, "alt-text"), None)) or UNREADABLE),
     ),
-    **dict.fromkeys(
-        ("inline-formula", "alternatives"), lambda element, parts: parts.append(formula_text(element))
-    ),
+    "inline-formula": lambda element, parts: parts.append(formula_text(element)),
+    "alternatives": lambda element, parts: parts.append(formula_text(element)),
     "tex-math": lambda element, parts: parts.append(f"${tex_text(text_of(element))}$"),
     "math": lambda element, parts: parts.append(math_text(element) or element.get("alttext") or ""),
     "overline": lambda element, parts: parts.append(re.sub(r"(\w)", "\\1\u0304", _text(element))),
-    "fn": lambda element, parts: parts.append(
-        f"^{label}" if (label := line_of(first(element, "label"))) else ""
-    ),
+    "fn": lambda element, parts: parts.append(f"^{line_of(first(element, 'label'))}".removesuffix("^")),
     "pub-id": _identifier,
     **dict.fromkeys(("name", "string-name"), lambda element, parts: parts.append(person(element))),
 }

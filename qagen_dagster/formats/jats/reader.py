@@ -152,15 +152,12 @@ def _rank(date: Element) -> int:
 
 def _iso(date: Element) -> str:
     """A date as precise as stated: "2026", "2026-07" or "2026-07-04"."""
-    year = line_of(first(date, "year"))
+    year, month, day = (line_of(first(date, name)) for name in ("year", "month", "day"))
     if not (year.isascii() and year.isdigit() and len(year) == 4):
         return ""
-    month, day = _month(line_of(first(date, "month"))), line_of(first(date, "day"))
-    if not month:
-        return year
-    if not (day.isascii() and day.isdigit() and 1 <= int(day) <= 31):
-        return f"{year}-{month:02}"
-    return f"{year}-{month:02}-{int(day):02}"
+    is_day = day.isascii() and day.isdigit() and 1 <= int(day) <= 31
+    number = _month(month)
+    return year + (f"-{number:02}" + (f"-{int(day):02}" if is_day else "") if number else "")
 
 
 def _month(text: str) -> int:

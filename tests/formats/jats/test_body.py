@@ -71,6 +71,8 @@ def test_floats_keep_all_of_their_text(body: str, text: list[str]) -> None:
 def test_notes_keep_their_labels_in_all_places() -> None:
     note = "<fn><label>1</label><p>Not 6.</p></fn>"
     assert lines(f"<p>dose <italic>5{note}</italic> mg</p>") == ["dose 5^1 mg", "1 Not 6."]
+    assert lines(f"<list><list-item><p>5{note}</p></list-item></list>") == ["- 5^1", "1 Not 6."]
+    assert lines(f"<sec><title>Dose{note}</title><p>x</p></sec>") == ["Dose^1", "1 Not 6.", "x"]
     assert parse(article("<p>x</p>", back=f"<fn-group>{note}</fn-group>")).text.endswith("Notes\n\n1 Not 6.")
     front = "<article-meta/><notes><title>Data</title><p>On request.</p></notes>"
     assert parse(article("<p>x</p>", front=front)).text.endswith("Data\n\nOn request.")

@@ -79,6 +79,8 @@ def test_formulas_of_mathml_keep_their_structure(formula: str, text: str) -> Non
         ("<sup>1</sup>5 patients", "1 5 patients"),
         ("10<sub>-2</sub> and x<sub>n-1</sub>", "10_-2 and x_(n-1)"),
         ("10<sup>\u2212</sup><sup>5</sup>", "10^\u22125"),
+        ("10 <sup>5</sup> mg kg <sup>-1</sup> of <sup>13</sup>C", "10 ^5 mg kg ^-1 of 13C"),
+        ("<tex-math>\\usepackage{b} x = 5</tex-math>", "$x = 5$"),
         ("25 <sup>o</sup>C", "25 \u00b0C"),
         ("<overline>A</overline>", "A\u0304"),
         ("<inline-formula><mml:math alttext='x = 5'/></inline-formula>", "x = 5"),
