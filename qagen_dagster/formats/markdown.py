@@ -165,15 +165,13 @@ class MarkdownFormat(base.Format):
         parsed = _parse(source, options)
         labels = base.Labels()
         lines = parsed.lines.lines
-        captions = _captions(parsed.visuals, lines)
-        pairs = zip(parsed.visuals, captions, strict=True)
+        pairs = zip(parsed.visuals, _captions(parsed.visuals, lines), strict=True)
         numbers = split_long_lines(lines)
         return tuple(_labelled(visual, caption, lines, labels, numbers) for visual, caption in pairs)
 
 
 def _parse(source: base.Source, options: base.ParseOptions) -> _Parsed:
-    lines = read_text(source, options)
-    lines = Lines(lines.lines, (), lines.note)  # a form feed does not end a page in Markdown
+    lines = replace(read_text(source, options), pages=())  # a form feed does not end a page in Markdown
     front = _front_matter(lines.lines)
     parsed = _Parsed(lines, front)
     body = [""] * front.line_count + list(lines.lines[front.line_count :])

@@ -12,6 +12,7 @@ from qagen_dagster.formats.base import Labels, caption_label
 from qagen_dagster.formats.jats.inline import (
     BLOCKS,
     Element,
+    add_text,
     below,
     children,
     first,
@@ -22,7 +23,6 @@ from qagen_dagster.formats.jats.inline import (
     local,
     named,
     person,
-    piece,
     segments,
     text_of,
     tidy,
@@ -81,11 +81,9 @@ def _composed(citation: Element) -> str:
     parts = [_authors(citation)]
     if fields.get("year"):
         parts[0] = f"{parts[0]} ({fields['year']})".strip()
-    for name in ("article-title", "chapter-title", "data-title", "trans-title", "part-title"):
-        if fields.get(name):
-            parts.append(fields[name])
-    parts.append(_place(fields))
-    parts.extend(fields[name] for name in ("edition", "conf-name", "version") if fields.get(name))
+    titles = ("article-title", "chapter-title", "data-title", "trans-title", "part-title")
+    parts += [*(fields.get(name, "") for name in titles), _place(fields)]
+    parts += [fields.get(name, "") for name in ("edition", "conf-name", "version")]
     publisher = ": ".join(fields[name] for name in ("publisher-loc", "publisher-name") if fields.get(name))
     parts.extend((publisher, fields.get("comment", ""), fields.get("patent", "")))
     text = ". ".join(part.rstrip(".") for part in parts if part)
@@ -166,7 +164,7 @@ class Writer:
         marked = [first + lines[0], *(rest + line for line in lines[1:])]
         self.blocks += 1
         if self._item_end == self.count:
-            self.append(marked)
+            self.lines.extend(marked)
         else:
             self._block(marked)
         self._item_end = self.count
@@ -177,10 +175,6 @@ class Writer:
             return None
         self.blocks += 1
         return self._block(lines)
-
-    def append(self, lines: Sequence[str]) -> None:
-        """Append lines to the last block."""
-        self.lines.extend(lines)
 
     @property
     def count(self) -> int:
@@ -254,9 +248,8 @@ class BodyWriter:
         name = local(element)
         if name in _SKIPPED or not name:
             return
-        handler = self._handlers.get(name)
-        if handler:
-            handler(element, level)
+        if name in self._handlers:
+            self._handlers[name](element, level)
         elif any(local(one) in BLOCKS or local(one) in ("p", "sec") for one in element):
             self._each(element, level)
         else:
@@ -303,7 +296,10 @@ class BodyWriter:
                 self._flush(buffer)
                 self._paragraph(child, level)
             elif name:
-                buffer.append(_piece_after(buffer, child))
+                if name in ("element-citation", "mixed-citation"):
+                    buffer.append(citation_text(child))
+                else:
+                    add_text(child, buffer)
                 floats += [one for one in child.iter() if local(one) == "fn"]
             buffer.append(child.tail or "")
         self._flush(buffer)
@@ -341,6 +337,7 @@ class BodyWriter:
             self._out.item(inline(element), first=mark, rest=rest)
             self._notes_in(element, level)
         else:
+            element.text = mark * (local(element) == "p") + (element.text or "")
             self.write(element, level)
 
     def _definitions(self, element: Element, level: int) -> None:
@@ -355,29 +352,20 @@ class BodyWriter:
             self._out.paragraph(tidy(f"{term}: {meaning}" if meaning else term))
 
     def _figure(self, element: Element, level: int) -> None:
-        label, caption = _label_of(element), _caption_of(element)
-        start = self._captioned(element, level)
+        label, start = _label_of(element), self._captioned(element, level)
         if start is not None:
-            self._out.visual(
-                VisualType.FIGURE, label, _joined(label, caption), start, reference=href(element)
-            )
+            text = _joined(label, _caption_of(element))
+            self._out.visual(VisualType.FIGURE, label, text, start, reference=href(element))
 
     def _table(self, element: Element, level: int) -> None:
-        label, caption = _label_of(element), _caption_of(element)
-        start = self._out.paragraph(_joined(label, caption))
-        groups = [*below(element, "tgroup")] or [*below(element, "table")]
-        for table in groups or [element]:
-            rows = table_rows(table)
-            if rows and start is None:
-                start = self._out.block(rows)
-            else:
-                self._out.append(rows)
+        label, text = _label_of(element), _joined(_label_of(element), _caption_of(element))
+        groups = [*below(element, "tgroup")] or [*below(element, "table")] or [element]
+        rows = [row for table in groups for row in table_rows(table)]
         feet = named(element, "table-wrap-foot", "attrib", "p", "list")
-        texts = [text for part in feet for text in _notes(part)]
-        lines = [line for text in texts for line in wrap(text)]
+        notes = [line for part in feet for note in _notes(part) for line in wrap(note)]
+        start = self._out.block([*wrap(text), *rows, *notes])
         if start is not None:
-            self._out.append(lines)
-            self._out.visual(VisualType.TABLE, label, _joined(label, caption), start, reference=href(element))
+            self._out.visual(VisualType.TABLE, label, text, start, reference=href(element))
         for child in _floats_of(element):
             self.write(child, level)
 
@@ -403,9 +391,8 @@ class BodyWriter:
     def _formula(self, element: Element, level: int) -> None:
         text, label = formula_text(element), line_of(first(element, "label"))
         number = label.strip("()[]. ")
-        if not text and not label:
-            return
-        start = self._out.block([f"{text} ({number})" if number and text else text or label])
+        line = f"{text} ({number})" if number and text else text or label
+        start = self._out.block([line] if line else [])
         if start is not None:
             name = f"Equation {number}" if number and len(number) < 12 else ""
             self._out.visual(VisualType.FORMULA, name, text, start, reference=href(element))
@@ -437,14 +424,6 @@ def _notes(foot: Element) -> list[str]:
         if text and not _OWN_DOI.fullmatch(text):
             texts.append(f"{label} {text}" if label and not text.startswith(label) else text)
     return texts
-
-
-def _piece_after(buffer: list[str], element: Element) -> str:
-    """An inline element's text. `buffer` holds the preceding text, on which the form of a superscript depends."""
-    if local(element) in ("element-citation", "mixed-citation"):
-        return citation_text(element)
-    before = next((part for part in reversed(buffer) if part), "")
-    return piece(element, before)
 
 
 def _heading_of(element: Element) -> str:

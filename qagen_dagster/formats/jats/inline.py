@@ -83,8 +83,6 @@ def read_tree(data: bytes) -> tuple[Element, list[str]]:
     parser = etree.XMLParser(
         resolve_entities="internal",  # pyright: ignore[reportArgumentType]  the stubs know only booleans
         load_dtd=False,
-        dtd_validation=False,
-        attribute_defaults=False,
         no_network=True,
         huge_tree=False,
         remove_comments=True,
@@ -159,7 +157,7 @@ def formula_text(formula: Element) -> str:
     parts = [formula.text or ""]
     for child in formula:
         if local(child) not in skipped:
-            _element(child, parts)
+            add_text(child, parts)
         parts.append(child.tail or "")
     is_picture = next(below(formula, "graphic", "inline-graphic"), None) is not None
     return tidy("".join(parts)) or UNREADABLE * is_picture
@@ -188,9 +186,8 @@ def _linear(element: Element) -> str:
         return ""
     if name == "mfrac" and (element.get("linethickness") or "").startswith("0"):
         return "; ".join(_parts(children(element), 2))
-    special = _LAYOUT.get(name)
-    if special is not None:
-        return special(children(element))
+    if name in _LAYOUT:
+        return _LAYOUT[name](children(element))
     if name == "mo":
         return _operator("".join(text_of(element).split()))
     if name in ("mi", "mn", "ms", "mtext", "ci", "cn"):
@@ -200,19 +197,12 @@ def _linear(element: Element) -> str:
     if name == "mspace":
         return " "
     if name == "mfenced":
-        return _fenced(element)
+        signs = "".join(element.get("separators", ",").split())[:1]  # different signs are hardly ever used
+        texts = [_linear(one).strip() for one in children(element)] if signs else [_row(children(element))]
+        return element.get("open", "(") + _operator(signs).join(texts) + element.get("close", ")")
     if name == "menclose":
         return _enclosed(_row(children(element)).strip(), element.get("notation") or "")
     return _row(children(element))
-
-
-def _fenced(element: Element) -> str:
-    """Operands in brackets with their separators; the last separator is repeated."""
-    signs = "".join(element.get("separators", ",").split())
-    texts = [_linear(one).strip() for one in children(element)] if signs else [_row(children(element))]
-    marks = [*(_operator(sign) for sign in signs + signs[-1:] * len(texts))][: len(texts) - 1]
-    inner = "".join(text + mark for text, mark in zip(texts, [*marks, ""], strict=True)) if texts else ""
-    return element.get("open", "(") + inner + element.get("close", ")")
 
 
 def _enclosed(text: str, notation: str) -> str:
@@ -330,7 +320,7 @@ def segments(element: Element, without: frozenset[str] = frozenset()) -> Iterato
                 yield UNREADABLE
             yield from [formula_text(child)] if local(child) == "disp-formula" else segments(child)
         elif local(child):
-            _element(child, parts)
+            add_text(child, parts)
         parts.append(child.tail or "")
     yield tidy("".join(parts))
 
@@ -339,13 +329,6 @@ def tidy(text: str) -> str:
     """The text with single spaces, without spaces before closing marks or after opening brackets, and without empty brackets."""
     text = " ".join(text.split())
     return _AFTER.sub("", _BEFORE.sub("", _EMPTY.sub("", text)))
-
-
-def piece(element: Element, before: str = "") -> str:
-    """The text of one inline element, with its spacing and without its tail. `before` is the text that precedes the element."""
-    parts = [before]
-    _element(element, parts)
-    return "".join(parts[1:])
 
 
 def _text(element: Element) -> str:
@@ -363,21 +346,18 @@ def _collect(element: Element, parts: list[str]) -> None:
     parts.append(element.text or "")
     for child in element:
         if local(child):
-            _element(child, parts)
+            add_text(child, parts)
         parts.append(child.tail or "")
 
 
-def _element(element: Element, parts: list[str]) -> None:
+def add_text(element: Element, parts: list[str]) -> None:
+    """Add the text of an inline element to the preceding texts, without its tail."""
     name = local(element)
     if name in _DROPPED or name in BLOCKS or is_struck(element):
         return
     if name in ("break", "p", "title") and parts:
         parts.append(" ")
-    special = _SPECIAL.get(name)
-    if special is None:
-        _collect(element, parts)
-    else:
-        special(element, parts)
+    _SPECIAL.get(name, _collect)(element, parts)
 
 
 def is_struck(element: Element) -> bool:

@@ -141,13 +141,9 @@ def _abstract(meta: Element) -> str | None:
 
 
 def _date(meta: Element) -> str | None:
-    stated = [(_rank(one), text) for one in named(meta, "pub-date") if (text := _iso(one))]
-    return min(stated, key=lambda one: one[0])[1] if stated else None
-
-
-def _rank(date: Element) -> int:
-    kinds = (date.get("pub-type", ""), date.get("date-type", ""))
-    return min((_DATE_KINDS.index(kind) for kind in kinds if kind in _DATE_KINDS), default=len(_DATE_KINDS))
+    dates = [(_iso(one), one.get("pub-type"), one.get("date-type")) for one in named(meta, "pub-date")]
+    ranked = [(kinds, kind) for kind in (*_DATE_KINDS, None) for kinds in dates if kinds[0]]
+    return next((found[0] for found, kind in ranked if kind is None or kind in found), None)
 
 
 def _iso(date: Element) -> str:
@@ -283,14 +279,8 @@ def _parts(body: BodyWriter, article: Element) -> None:
     for part in named(article, "body", "floats-group", "floats-wrap"):
         for child in children(part):
             body.write(child, 1)
-    meta = first(article, "front", "article-meta")
     back = [child for part in named(article, "back") for child in children(part)]
-    notes = [
-        one
-        for part in (meta, first(article, "front"))
-        if part is not None
-        for one in named(part, "author-notes", "notes")
-    ]
+    notes = [one for part in named(article, "front") for one in below(part, "notes", "author-notes")]
     for child in (*back, *notes):
         if local(child) != "ref-list":
             body.write(child, 1)

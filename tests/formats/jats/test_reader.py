@@ -214,7 +214,7 @@ def test_items_that_are_no_plain_paragraph_keep_their_content() -> None:
         "<list-item><def-list><def-item><term>TAS</term><def><p>survey</p></def></def-item></def-list></list-item>"
         "</list>"
     )
-    assert lines(body) == ["Before", "$x = 1$", "after", "ls -l", "  plain", "TAS: survey"]
+    assert lines(body) == ["- Before", "$x = 1$", "after", "ls -l", "  plain", "TAS: survey"]
 
 
 TABLE = """<table-wrap><label>Table 2.</label><caption><title>Depths</title><p>By station.</p></caption>

@@ -58,3 +58,8 @@ def test_all_text_below_a_table_is_written() -> None:
     )
     body = f"<table-wrap><table><tr><td>1</td></tr></table><p>More</p>{foot}<attrib>Me</attrib></table-wrap>"
     assert lines(body) == ["| 1 |", "More", "Source 5", "Notes", "a x", "1 y", "Me"]
+
+
+def test_notes_of_a_table_that_is_only_a_picture_are_written() -> None:
+    body = "<table-wrap><graphic/><table-wrap-foot><p>Doses in mg.</p></table-wrap-foot></table-wrap>"
+    assert lines(f"<p>x</p>{body}") == ["x", "Doses in mg."]
