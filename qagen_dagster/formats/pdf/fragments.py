@@ -72,9 +72,9 @@ _SHORT = 300  # maximum bytes of commands that write a raised number
 _RAISED = re.compile(r"[^\s*\u2217]{0,7}[^\W_][^\s*\u2217]{0,7}")
 _PLAIN = re.compile(r"[-\u2212\u2013+]?\w+[-\u2212\u2013+]?")
 _ORDINAL = re.compile(r"st|nd|rd|th|TM|SM|er")
+_ONE = r"[a-z\d\u03b1-\u03c9\U0001d44e-\U0001d467]"
 _LOWERED = re.compile(
-    " ?[a-z\\d]|\\d{1,3}|[a-z]{1,8}|[\u03b1-\u03c9\U0001d44e-\U0001d467]| ?[a-z\\d],[a-z\\d]|[+\u2212]\\d"
-    "|([A-Za-z\\d\u03b1-\u03c9\U0001d44e-\U0001d467][+\u2212][A-Za-z\\d])"
+    rf"\d{{1,3}}|[a-z]{{1,8}}| ?{_ONE}(?:,{_ONE})?|[+\u2212]\d|((?:[A-Z]|{_ONE})[+\u2212]{_ONE})"
 )
 _FRACTION = ("\u2044", "/")  # after a raised numerator
 _Run = tuple[bool, str, float, str]  # whether it is raised, the font's family and size, the letters
@@ -456,11 +456,7 @@ def _parts(runs: list[_Run]) -> list[tuple[str, str]]:
         if kind == last or (parts and not text.strip()):
             parts[-1][1].append(text)
         elif (
-            not parts
-            and text.isdigit()
-            and len(runs) > 1
-            and size <= _SMALL * runs[1][2]
-            and runs[1][3][:1] != "."
+            not parts and text.isdigit() and runs[1:] and size <= _SMALL * runs[1][2] and runs[1][3][0] != "."
         ):
             last = "^"
             parts.append((last, [f"{text} "]))  # a footnote's own mark

@@ -22,6 +22,9 @@ _CELL_PROSE = 18  # minimum average characters per line of a cell that is read a
 _ORDER = attrgetter("order")
 _TITLE = 14  # minimum size of a title's letters, in tenths of the usual letter size
 _TITLE_CHARS = 8  # minimum characters of a title
+_SIDE_CHARS = (
+    7  # minimum average characters of a sidebar's fragments; a column of page numbers or marks has fewer
+)
 _PARTS = 3  # minimum fragments of a sidebar
 _ACROSS = 5  # maximum by which a fragment reaches across the edge of a sidebar, in tenths of a point
 _FAR = 1 << 30
@@ -261,7 +264,8 @@ def parted(f: Fragments, which: Sequence[int]) -> list[Sequence[int]]:
     end = min((f.y0[n] for n in across if f.y0[n] >= top), default=_FAR)
     beside = [n for n in which if start <= _middle(f, n) <= end]
     left, right = ([n for n in beside if (f.x0[n] < edge - _ACROSS) == side] for side in (True, False))
-    if len(left if is_left else right) < _PARTS:
+    side = left if is_left else right
+    if sum(len(f.text[n]) for n in side) < _SIDE_CHARS * max(len(side), _PARTS):
         return [which]
     above, below = ([n for n in which if _middle(f, n) < start], [n for n in which if _middle(f, n) > end])
     return [part for part in (above, left, right, below) if part]
