@@ -145,7 +145,9 @@ def _authors(value: object) -> tuple[str, ...]:
 
 def _author(value: object) -> str:
     if isinstance(value, dict):
-        value = cast("dict[str, object]", value).get("name")
+        name = cast("dict[str, object]", value)
+        parts = (name.get("given") or name.get("first"), name.get("family") or name.get("last"))
+        value = name.get("name") or " ".join(part for part in parts if isinstance(part, str))
     value = _plain(value)
     return _flat(value) if isinstance(value, str) else ""
 

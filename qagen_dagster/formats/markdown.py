@@ -35,7 +35,7 @@ _HTML_TABLE = re.compile(r"<(/?)table\b", re.IGNORECASE)
 _HTML_IMAGE = re.compile(r"<img\b[^<>]{0,2000}>", re.IGNORECASE)
 _HTML_HEADING = re.compile(r"<h([1-6])\b[^<>]{0,200}>(.{1,500}?)</h\1>", re.IGNORECASE)
 _ATTRIBUTE = re.compile(r"\b(src|alt)\s{0,5}=\s{0,5}(?:\"([^\"]*)\"|'([^']*)')", re.IGNORECASE)
-_EMPHASIS = re.compile(r"(\*\*|__|\*|_|`)(?=\S)([^*_`]{1,500})(?<=\S)\1")
+_EMPHASIS = re.compile(r"(\*\*|\*|`|(?<!\w)__?)(?=\S)([^*_`]{1,500})(?<=\S)\1(?!(?<=_)\w)")
 _LINK = re.compile(r"!?\[([^\[\]]{0,500})\]\([^()\s]{0,1000}(?:\s\"[^\"]{0,300}\")?\)")
 # An escaped character, a code span or a tag, which stay as they are, or an entity
 _ENTITY = re.compile(
@@ -323,7 +323,7 @@ def _plain(token: Token) -> str:
 
 
 def _shown(child: Token) -> str:
-    if child.type == "softbreak":
+    if child.type in ("softbreak", "hardbreak"):
         return " "
     return without_tags(child.content) if child.type == "html_inline" else child.content
 

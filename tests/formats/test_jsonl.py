@@ -138,3 +138,10 @@ def test_values_keep_their_digits_and_lists_of_names_are_split() -> None:
     assert (found.title, found.doi, found.date, found.authors) == ("1.10", "10.10", "2021", ("Ann",))
     assert (second.metadata.title, second.metadata.date, second.text) == (None, None, "\u20135 mg")
     assert second.metadata.authors == ("Ann Moe", "Per O'Neil")
+
+
+def test_given_and_family_names_of_authors_are_joined() -> None:
+    names = [{"given": "Ada", "family": "Finch"}, {"first": "Bo", "last": "Wren"}, {"family": "Moss"}]
+    entry = parse(rows({"text": "x", "authors": names}))[0]
+    assert isinstance(entry, ParsedText)
+    assert entry.metadata.authors == ("Ada Finch", "Bo Wren", "Moss")

@@ -295,3 +295,8 @@ def test_titles_captions_and_split_lines_have_the_characters_of_the_text() -> No
     (table,) = visuals(text)
     assert table.caption == "Table 1. At 5\u00b0"
     assert found.text.split("\n")[table.start_line - 1] == table.caption
+
+
+def test_words_with_underscores_and_lines_of_headings_stay_apart() -> None:
+    assert plain_line("_Table 1_: max_len and min_len") == "Table 1: max_len and min_len"
+    assert [one.title for one in parse("10\\\n20\n===\n").sections] == ["10 20"]

@@ -321,3 +321,7 @@ def test_letters_that_the_mac_has_elsewhere_are_not_of_the_mac() -> None:
     assert decode(text.encode("latin-1")).text == text
     mac = "Der Körper hält an, und ein größerer fährt später über die Brücke.\r"
     assert decode(mac.encode("mac_roman")).text == mac
+
+
+def test_bold_underlined_and_coloured_type_of_terminals_is_read_once() -> None:
+    assert parse(b"N\x08NA\x08A _\x08x is 7\x1b[1;31m5\x1b[0m mg").text == "NA x is 75 mg"

@@ -41,7 +41,14 @@ _OWN_DOI = re.compile(r"DOI:? ?(?:https?://\S+|10\.\S+)")
 _FLOATS = frozenset(
     {"fig", "fig-group", "table-wrap", "table-wrap-group", "boxed-text", "supplementary-material"}
 )
-_BULLETS = {"order": "{n}. ", "alpha-lower": "{a}. ", "alpha-upper": "{A}. ", "simple": "", "none": ""}
+_BULLETS = {
+    "order": "{n}. ", "alpha-lower": "{a}. ", "alpha-upper": "{A}. ", "roman-lower": "{r}. ", "roman-upper": "{R}. ",
+    "simple": "", "none": "",
+}  # fmt: skip
+_NUMERALS = "i ii iii iv v vi vii viii ix x xi xii xiii xiv xv xvi xvii xviii xix xx"
+_CAPTIONED = (
+    "fig-group", "table-wrap-group", "disp-formula-group", "media", "supplementary-material", "chem-struct-wrap",
+)  # fmt: skip
 # Elements that are written elsewhere or are useless to a reader.
 _NAMES_OF_SKIPPED = (
     "title label object-id sec-meta alt-text long-desc permissions attrib-group abstract kwd-group "
@@ -100,12 +107,12 @@ def _place(fields: dict[str, str]) -> str:
 
 
 def _authors(citation: Element) -> str:
-    groups = named(citation, "person-group") or [citation]
     names: list[str] = []
-    for name in (name for group in groups for name in group):
+    for group, name in ((one, name) for one in named(citation, "person-group") or [citation] for name in one):
         kind = local(name)
         if kind in ("name", "string-name"):
-            names.append(person(name))
+            is_editor = "editor" in group.get("person-group-type", "")
+            names.append(person(name) + " (ed)" * is_editor)
         elif kind in ("collab", "anonymous"):
             names.append(inline(name) or "Anonymous")
         elif kind == "etal":
@@ -218,35 +225,25 @@ class BodyWriter:
 
     def __init__(self, writer: Writer) -> None:
         self._out = writer
-        self._handlers: dict[str, Callable[[Element, int], None]] = {
+        self._counts: dict[str | None, int] = {}  # the last number of each list, by its id
+        self._handlers: dict[str, Callable[[Element, int], object]] = {
             "p": self._paragraph,
-            "sec": self.section,
+            **dict.fromkeys(("sec", "app", "app-group", "notes", "bio", "statement"), self._titled("")),
             "ack": self._titled("Acknowledgements"),
-            "app": self.section,
-            "app-group": self.section,
             "glossary": self._titled("Glossary"),
-            "notes": self.section,
-            "bio": self.section,
             "fn-group": self._titled("Notes"),
             "author-notes": self._titled("Author notes"),
             "ref-list": self._references,
             "boxed-text": self._box,
-            "statement": self.section,
             "list": self._list,
             "def-list": self._definitions,
             "fig": self._figure,
-            "fig-group": self._each,
-            "table-wrap-group": self._each,
-            "disp-formula-group": self._each,
-            "table-wrap": self._table,
-            "array": self._table,
+            **dict.fromkeys(_CAPTIONED, self._captioned),
+            **dict.fromkeys(("table-wrap", "table", "array"), self._table),
             "disp-formula": self._formula,
-            "media": self._supplement,
-            "supplementary-material": self._supplement,
-            "code": self._verbatim,
-            "preformat": self._verbatim,
+            **dict.fromkeys(("code", "preformat"), self._verbatim),
             "verse-group": self._each,
-            "fn": self._each,
+            "fn": self._note,
         }
 
     def write(self, element: Element, level: int) -> None:
@@ -265,26 +262,22 @@ class BodyWriter:
         else:
             self._paragraph(element, level)
 
-    def section(self, element: Element, level: int) -> None:
-        """A section: its heading, then its content one level deeper."""
-        self._under(_heading_of(element), element, level)
-
     def _box(self, element: Element, level: int) -> None:
         before = self._out.mark()
-        self.section(element, level)
+        self._titled("")(element, level)
         self._out.close_headings(before)
 
     def _titled(self, otherwise: str) -> Callable[[Element, int], None]:
+        """A writer of sections: their heading, or else `otherwise`, then their content one level deeper."""
+
         def write(element: Element, level: int) -> None:
-            self._under(_heading_of(element) or otherwise, element, level)
+            before, title = self._out.mark(), _heading_of(element) or otherwise
+            self._out.heading(title, level)
+            self._notes_in(first(element, "title"), level)
+            self._each(element, level + 1 if title else level)
+            self._out.drop_empty_headings(before)
 
         return write
-
-    def _under(self, title: str, element: Element, level: int) -> None:
-        before = self._out.mark()
-        self._out.heading(title, level)
-        self._each(element, level + 1 if title else level)
-        self._out.drop_empty_headings(before)
 
     def _each(self, element: Element, level: int) -> None:
         for child in children(element):
@@ -301,15 +294,19 @@ class BodyWriter:
             elif name in BLOCKS:
                 self._flush(buffer)
                 self.write(child, level)
-            elif name and name not in _INLINE and any(local(one) in BLOCKS for one in child.iter()):
+            elif (
+                name
+                and name not in _INLINE
+                and name != "fn"
+                and any(local(one) in BLOCKS for one in child.iter())
+            ):
                 self._flush(buffer)
                 self._paragraph(child, level)
             elif name:
                 buffer.append(_piece_after(buffer, child))
+                floats += [one for one in child.iter() if local(one) == "fn"]
             buffer.append(child.tail or "")
         self._flush(buffer)
-        for note in named(element, "fn"):
-            self._each(note, level)
         for float_element in floats:
             self.write(float_element, level)
 
@@ -322,36 +319,44 @@ class BodyWriter:
     def _list(self, element: Element, level: int, depth: int = 0) -> None:
         style = _BULLETS.get(element.get("list-type", ""), "- ")
         indent = "  " * depth
-        self._out.paragraph(inline(first(element, "title")))
-        for number, item in enumerate(named(element, "list-item"), start=1):
+        self._out.paragraph(_heading_of(element))
+        items, before = named(element, "list-item"), self._counts.get(element.get("continued-from"), 0)
+        self._counts[element.get("id") or ""] = before + len(items)
+        for number, item in enumerate(items, start=before + 1):
             mark = line_of(first(item, "label"))
-            letter = chr(ord("a") + (number - 1) % 26)
-            mark = f"{mark} " if mark else style.format(n=number, a=letter, A=letter.upper())
+            letter, roman = chr(ord("a") + (number - 1) % 26), _NUMERALS.split()[(number - 1) % 20]
+            shown = style.format(n=number, a=letter, A=letter.upper(), r=roman, R=roman.upper())
+            mark = f"{element.get('prefix-word', '')} {f'{mark} ' if mark else shown}".lstrip()
             for child in children(item):
                 if local(child) == "list":
                     self._list(child, level, depth + 1)
-                elif local(child) not in ("label", "title"):
+                elif local(child) != "label":
                     before = self._out.count
                     self._item(child, level, indent + mark, indent + " " * len(mark))
                     if self._out.count > before:
                         mark = " " * len(mark)
 
     def _item(self, element: Element, level: int, mark: str, rest: str) -> None:
-        if local(element) == "p" and not any(local(one) in BLOCKS for one in element):
+        if local(element) in ("p", "title") and not any(local(one) in BLOCKS for one in element):
             self._out.item(inline(element), first=mark, rest=rest)
+            self._notes_in(element, level)
         else:
             self.write(element, level)
 
     def _definitions(self, element: Element, level: int) -> None:
         self._out.heading(_heading_of(element), level)
-        for item in named(element, "def-item"):
-            term = ", ".join(map(inline, named(item, "term")))
+        self._out.paragraph(": ".join(inline(one) for one in named(element, "term-head", "def-head")))
+        for item in named(element, "def-item", "def-list"):
+            if local(item) == "def-list":
+                self._definitions(item, level + 1)
+                continue
+            term = f"{line_of(first(item, 'label'))} {', '.join(map(inline, named(item, 'term')))}"
             meaning = " ".join(text for one in named(item, "def") for text in segments(one) if text)
             self._out.paragraph(tidy(f"{term}: {meaning}" if meaning else term))
 
     def _figure(self, element: Element, level: int) -> None:
         label, caption = _label_of(element), _caption_of(element)
-        start = self._captioned(element, label)
+        start = self._captioned(element, level)
         if start is not None:
             self._out.visual(
                 VisualType.FIGURE, label, _joined(label, caption), start, reference=href(element)
@@ -359,31 +364,41 @@ class BodyWriter:
 
     def _table(self, element: Element, level: int) -> None:
         label, caption = _label_of(element), _caption_of(element)
-        start = self._captioned(element, label)
-        for table in [element] if local(element) == "array" else below(element, "table"):
+        start = self._out.paragraph(_joined(label, caption))
+        groups = [*below(element, "tgroup")] or [*below(element, "table")]
+        for table in groups or [element]:
             rows = table_rows(table)
             if rows and start is None:
                 start = self._out.block(rows)
             else:
                 self._out.append(rows)
-        texts = [text for part in named(element, "table-wrap-foot") for text in _notes(part)]
+        feet = named(element, "table-wrap-foot", "attrib", "p", "list")
+        texts = [text for part in feet for text in _notes(part)]
         lines = [line for text in texts for line in wrap(text)]
         if start is not None:
             self._out.append(lines)
             self._out.visual(VisualType.TABLE, label, _joined(label, caption), start, reference=href(element))
+        for child in _floats_of(element):
+            self.write(child, level)
 
-    def _captioned(self, element: Element, label: str) -> int | None:
-        """Write the label and the caption of a float. Returns the number of the first line, or None if both are empty."""
-        caption = first(element, "caption")
-        texts = [inline(first(caption, "title"))] if caption is not None else []
-        paragraphs = named(caption, "p") if caption is not None else []
-        texts.extend(text for paragraph in paragraphs if not _OWN_DOI.fullmatch(text := inline(paragraph)))
-        text = tidy(" ".join(text for text in texts if text))
-        start = self._out.paragraph(_joined(label, text)) if label or text else None
-        for one in paragraphs:
-            for formula in below(one, "disp-formula"):
-                self._out.append([formula_text(formula)])
+    def _captioned(self, element: Element, level: int) -> int | None:
+        """Write an element with a caption. Returns the number of the first line of its label and caption, or None if both are empty."""
+        start = self._out.paragraph(_joined(_label_of(element), _caption_of(element)))
+        for child in (*_floats_of(element), *children(element)):
+            if local(child) != "caption":
+                self.write(child, level)
         return start
+
+    def _notes_in(self, element: Element | None, level: int) -> None:
+        for note in below(element, "fn") if element is not None else ():
+            self._note(note, level)
+
+    def _note(self, element: Element, level: int) -> None:
+        """Write a footnote after its label."""
+        label, start = line_of(first(element, "label")), first(element, "p")
+        if label and start is not None:
+            start.text = f"{label} {start.text or ''}"
+        self._each(element, level)
 
     def _formula(self, element: Element, level: int) -> None:
         text, label = formula_text(element), line_of(first(element, "label"))
@@ -394,9 +409,6 @@ class BodyWriter:
         if start is not None:
             name = f"Equation {number}" if number and len(number) < 12 else ""
             self._out.visual(VisualType.FORMULA, name, text, start, reference=href(element))
-
-    def _supplement(self, element: Element, level: int) -> None:
-        self._captioned(element, _label_of(element))
 
     def _verbatim(self, element: Element, level: int) -> None:
         text = text_of(element).replace("\r", "").expandtabs(4).strip("\n")
@@ -413,9 +425,10 @@ class BodyWriter:
 def _notes(foot: Element) -> list[str]:
     """The footnotes of a table, each after its label if any. A raised mark is written as in the cells ("^a Text")."""
     texts: list[str] = []
-    for paragraph in below(foot, "p"):
+    for paragraph in [foot] if local(foot) in ("attrib", "p") else below(foot, "p", "attrib", "title"):
         parent = paragraph.getparent()
-        label = line_of(first(parent, "label")) if parent is not None and local(parent) == "fn" else ""
+        is_item = parent is not None and local(parent) in ("fn", "list-item")
+        label = line_of(first(parent, "label")) if is_item else ""
         mark = next((child for child in paragraph if local(child) == "sup"), None)
         text = inline(paragraph)
         if mark is not None and not (paragraph.text or "").strip() and paragraph[0] is mark:
@@ -446,10 +459,17 @@ def _label_of(element: Element) -> str:
     return line_of(first(element, "label")).rstrip(".:| ")
 
 
+def _floats_of(element: Element) -> list[Element]:
+    """The floats within a caption, such as the source data of a figure."""
+    parts = [part for caption in named(element, "caption") for part in caption]
+    return [one for part in parts for one in named(part, *_FLOATS, "media")]
+
+
 def _caption_of(element: Element) -> str:
     """Title and text of a caption as one line."""
     caption = first(element, "caption")
-    texts = [inline(one) for one in children(caption)] if caption is not None else []
+    parts = children(caption) if caption is not None else []
+    texts = [" ".join(filter(None, segments(one, _FLOATS | {"media"}))) for one in parts]
     return tidy(" ".join(text for text in texts if text and not _OWN_DOI.fullmatch(text)))
 
 

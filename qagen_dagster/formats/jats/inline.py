@@ -24,7 +24,7 @@ Element: TypeAlias = etree._Element  # pyright: ignore[reportPrivateUsage]  lxml
 UNREADABLE = "\ufffd"  # a character that could not be read
 HREF = "{http://www.w3.org/1999/xlink}href"
 _DOCUMENT = re.compile(r"\\begin\s*\{document\}(.*?)\\end\s*\{document\}", re.DOTALL)
-_PREAMBLE = re.compile(r"\\(?:documentclass|usepackage|setlength|oddsidemargin)[^\n]{0,300}")
+_PREAMBLE = re.compile(r"\\(?:documentclass|usepackage|setlength|oddsidemargin)(?:[\[{][^][{}]{0,99}[]}])*")
 _NOISE = re.compile(
     r"\\(?:displaystyle|textstyle|nolimits|limits)(?![A-Za-z])|\\(?:left|right)(?:\s*\.|(?=[()\[\]|]))"
 )
@@ -35,17 +35,21 @@ _ENVIRONMENT = re.compile(
 )
 _FENCES = ("$$", "$", r"\[", r"\]", r"\(", r"\)")
 # Operators with a space on both sides. A character that looks like another one is written as an escape.
-_SPACED = frozenset("=<>≤≥≠≈≡∝~→←↔⇒⇔∈∉⊂⊆∩+±⋅·*/∧≪≫\u223c\u2212\u00d7\u2217\u2228\u222a")
-# Macrons, circumflexes, tildes, a dot and arrows, each with its combining form
-_SIGNS = "\u00af\u203e\u0304^\u02c6~\u02dc\u02d9\u2192\u20d7"
-_ACCENTS = dict(zip(_SIGNS, "\u0304\u0304\u0304\u0302\u0302\u0303\u0303\u0307\u20d7\u20d7", strict=True))
+_SPACED = frozenset("=<>≤≥≠≈≡∝~→←↔⇒⇔∈∉⊂⊆∩+±⋅·*/∧≪≫\u2a7d\u2a7e\u223c\u2212\u00d7\u2217\u2228\u222a")
+_RELATIONS = ("=", "<", ">", "≤", "≥", "≠", "≈", "≡", "∝", "→", "\u2a7d", "\u2a7e", "\u223c")
+# Macrons, circumflexes, tildes, dots and arrows, each with its combining form
+_SIGNS = "\u00af\u203e\u0304_\u2015\u2212^\u02c6~\u02dc\u223c\u02d9.\u00a8\u2192\u20d7"
+_COMBINING = "\u0304" * 6 + "\u0302" * 2 + "\u0303" * 3 + "\u0307" * 2 + "\u0308" + "\u20d7" * 2
+_ACCENTS = dict(zip(_SIGNS, _COMBINING, strict=True))
 _DEPTHS = dict(zip("([{)]}", (1, 1, 1, -1, -1, -1), strict=True))
 _ATOM = re.compile(r"[^\W\d_]+|\d+(?:[.,]\d+)*|\S")
 _SIGNED = re.compile(r"(^|[(\[{,;=<>\u2264\u2265\u2248~\u00d7/^_] ?) ?([-\u2212+\u00b1]) (?=\w)")
 _GLUED = re.compile(r"[_^/](?:[^\W_]+(?:[.,]\d+)*|\([^()]*\))$")  # the end of a script or a denominator
 _PARTED = re.compile(r"[^\W_]+/|\(.*\)/|[_^]")  # a fraction, or a script on the left
 _DEGREES = ("\u2218", "\u00b0", "o")
-_INVISIBLE: dict[int, None] = dict.fromkeys((0x2061, 0x2062, 0x2063, 0x2064, 0x200B))
+_FRACTION = re.compile(r"(?:[^\W_]+|\([^/]*\))/(?:[^\W_]+|\(.*\))")
+_ENCLOSED = {"strike": "cancel({})", "radical": "sqrt({})", "phasorangle": "∠{}", "actuarial": "{}⌉"}
+_SHIFTED = re.compile(r"[^\W\d_][-+\u2212]\w")  # an index such as "n-1"
 # Elements that begin on a new line.
 _NAMES_OF_BLOCKS = (
     "array boxed-text chem-struct-wrap code def-list disp-formula disp-formula-group disp-quote fig "
@@ -55,8 +59,8 @@ _NAMES_OF_BLOCKS = (
 BLOCKS = frozenset(_NAMES_OF_BLOCKS.split())
 # Elements whose text is not part of the line.
 _NAMES_OF_DROPPED = (
-    "object-id contrib-id institution-id graphic media annotation annotation-xml fn index-term x "
-    "processing-meta alt-text long-desc strike"
+    "object-id contrib-id institution-id graphic media annotation annotation-xml index-term x "
+    "processing-meta alt-text long-desc"
 )
 _DROPPED = frozenset(_NAMES_OF_DROPPED.split())
 _NAMES_OF_BREAKING = "p fn def-item def term list-item table tbody tr td th"
@@ -147,8 +151,8 @@ def href(element: Element) -> str | None:
 
 
 def formula_text(formula: Element) -> str:
-    """A formula's content as one line without its label: TeX as `$TeX$`, else MathML in a line, with the text around them. Empty when the
-    formula is only a `graphic`."""
+    """A formula's content as one line without its label: TeX as `$TeX$`, else MathML in a line, with the text around them. U+FFFD when the
+    formula is only a picture."""
     has_tex = any(local(one) == "tex-math" and tex_text(text_of(one)) for one in formula)
     pictures = "inline-graphic" * (local(formula) == "alternatives" and len(formula) > 1)
     skipped = ("", "label", "math" if has_tex else "tex-math", pictures)
@@ -157,7 +161,8 @@ def formula_text(formula: Element) -> str:
         if local(child) not in skipped:
             _element(child, parts)
         parts.append(child.tail or "")
-    return tidy("".join(parts))
+    is_picture = next(below(formula, "graphic", "inline-graphic"), None) is not None
+    return tidy("".join(parts)) or UNREADABLE * is_picture
 
 
 def tex_text(source: str) -> str:
@@ -173,8 +178,8 @@ def tex_text(source: str) -> str:
 
 
 def math_text(math: Element) -> str:
-    """Presentation MathML on one line: `x_i^2`, `(a + b)/c`, `sqrt(x)`; table rows are separated by `; `."""
-    return _SIGNED.sub(r"\1\2", " ".join(_linear(math).translate(_INVISIBLE).split()))
+    """Presentation MathML on one line: `x_i^2`, `(a + b)/c`, `sqrt(x)`, `cancel(x)` for a struck term; table rows are separated by `; `."""
+    return _SIGNED.sub(r"\1\2", " ".join(_linear(math).split()))
 
 
 def _linear(element: Element) -> str:
@@ -188,23 +193,44 @@ def _linear(element: Element) -> str:
         return special(children(element))
     if name == "mo":
         return _operator("".join(text_of(element).split()))
-    if name in ("mi", "mn", "ms", "mtext"):
-        words = " ".join(text_of(element).split())
+    if name in ("mi", "mn", "ms", "mtext", "ci", "cn"):
+        pictures = (one.get("alt") or UNREADABLE for one in below(element, "mglyph"))
+        words = " ".join((text_of(element) + "".join(pictures)).split())
         return f" {words} " if name == "mtext" and len(words) > 1 else words
     if name == "mspace":
         return " "
     if name == "mfenced":
-        opens, closes = element.get("open", "("), element.get("close", ")")
-        return opens + ", ".join(_linear(one).strip() for one in children(element)) + closes
+        return _fenced(element)
+    if name == "menclose":
+        return _enclosed(_row(children(element)).strip(), element.get("notation") or "")
     return _row(children(element))
+
+
+def _fenced(element: Element) -> str:
+    """Operands in brackets with their separators; the last separator is repeated."""
+    signs = "".join(element.get("separators", ",").split())
+    texts = [_linear(one).strip() for one in children(element)] if signs else [_row(children(element))]
+    marks = [*(_operator(sign) for sign in signs + signs[-1:] * len(texts))][: len(texts) - 1]
+    inner = "".join(text + mark for text, mark in zip(texts, [*marks, ""], strict=True)) if texts else ""
+    return element.get("open", "(") + inner + element.get("close", ")")
+
+
+def _enclosed(text: str, notation: str) -> str:
+    """A term with a line or a shape on it. Boxes are left out."""
+    if notation.strip() == "top":
+        return _accented(text, "\u00af")
+    return next((form.format(text) for name, form in _ENCLOSED.items() if name in notation), text)
 
 
 def _row(elements: list[Element]) -> str:
     """Elements side by side. A space keeps a script, a denominator or a number apart from what follows."""
-    text = ""
+    text, last = "", "-"
     for part in map(_linear, elements):
-        apart = part[:1].isalnum() and _GLUED.search(text[-60:])
-        text += " " * bool(apart or (text[-1:].isdigit() and _PARTED.match(part))) + part
+        glued, after = _GLUED.search(text[-60:]), text[-1:].isalnum() or text.endswith((")", "]"))
+        apart = not last and text[-1:].isdigit() and part[:1].isdigit()  # an invisible operator is between
+        apart |= bool(glued) and (part[:1].isalnum() or (part[:1] == "(" and glued[0][0] == "/"))
+        apart |= after and bool(_PARTED.match(part)) and not _is_enclosed(part)
+        text, last = text + " " * apart + part, part
     return text
 
 
@@ -232,31 +258,31 @@ def _parts(elements: list[Element], count: int) -> list[str]:
     return texts + [""] * (count - len(texts))
 
 
-def _script(mark: str) -> Callable[[list[Element]], str]:
-    def write(elements: list[Element]) -> str:
-        base, script = _parts(elements, 2)
-        if mark == "^" and script in _DEGREES:
-            return f"{base}°"
-        return f"{base}{mark}{_grouped(script)}" if script else base
-
-    return write
-
-
 def _both(elements: list[Element]) -> str:
     base, low, high = _parts(elements, 3)
-    return base + (f"_{_grouped(low)}" if low else "") + (f"^{_grouped(high)}" if high else "")
+    text = _base(base) + (f"_{_grouped(low)}" if low else "")
+    return f"{text}°" if high in _DEGREES else text + (f"^{_grouped(high)}" if high else "")
 
 
-def _over(elements: list[Element]) -> str:
-    base, mark = _parts(elements, 2)
+def _base(text: str) -> str:
+    """The base of a script: a fraction in parentheses, anything else as it is shown."""
+    return f"({text})" if _FRACTION.fullmatch(text) and not _is_enclosed(text) else text
+
+
+def _accented(base: str, mark: str) -> str:
     if mark in _ACCENTS and len(base) == 1:
         return base + _ACCENTS[mark]
-    return f"{base}^{_grouped(mark)}" if mark else base
+    return f"{_grouped(base) if ' ' in base else base}^{_grouped(mark)}" if mark else base
 
 
-def _fraction(elements: list[Element]) -> str:
-    top, bottom = _parts(elements, 2)
-    return f"{_grouped(top)}/{_grouped(bottom)}"
+def _matrix(rows: list[Element]) -> str:
+    """Rows separated by `; `, and their cells by `, `; an empty cell before others is a box. Cells of aligned equations are one line."""
+    texts = [_parts(children(row), len(row)) for row in rows]
+    aligned = any(text.startswith(_RELATIONS) or text.endswith(_RELATIONS) for row in texts for text in row)
+    if aligned or any(local(row) == "mlabeledtr" for row in rows):
+        return "; ".join(" ".join(filter(None, row)) for row in texts)
+    shown = (", ".join(text.rstrip(",") or "\u25a1" for text in row) for row in texts)
+    return "; ".join(row.rstrip("\u25a1, ") for row in shown)
 
 
 def _multiscripts(elements: list[Element]) -> str:
@@ -274,21 +300,16 @@ def _nth_root(elements: list[Element]) -> str:
 
 _NIL = etree.Element("none")
 _LAYOUT: dict[str, Callable[[list[Element]], str]] = {
-    "msub": _script("_"),
-    "msup": _script("^"),
-    "munder": _script("_"),
-    "mover": _over,
-    "msubsup": _both,
-    "munderover": _both,
-    "mfrac": _fraction,
+    **dict.fromkeys(("msub", "munder", "msubsup", "munderover"), _both),
+    "msup": lambda elements: _both([*elements[:1], _NIL, *elements[1:2]]),
+    "mover": lambda elements: _accented(*_parts(elements, 2)),
+    "mfrac": lambda elements: "/".join(map(_grouped, _parts(elements, 2))),
     "msqrt": lambda elements: f"sqrt({_row(elements).strip()})",
     "mroot": _nth_root,
-    "mtable": lambda rows: "; ".join(_linear(row).strip() for row in rows),
-    "mtr": lambda cells: " ".join(_linear(cell).strip() for cell in cells),
-    "mlabeledtr": lambda cells: " ".join(_linear(cell).strip() for cell in cells),
+    "mtable": _matrix,
+    **dict.fromkeys(("mstack", "mlongdiv"), lambda rows: "; ".join(filter(None, _parts(rows, len(rows))))),
     "mmultiscripts": _multiscripts,
-    "semantics": lambda elements: _linear(elements[0]) if elements else "",
-    "maction": lambda elements: _linear(elements[0]) if elements else "",
+    **dict.fromkeys(("semantics", "maction"), lambda elements: "".join(map(_linear, elements[:1]))),
     "apply": lambda _: UNREADABLE,  # content MathML: a meaning without a layout
 }
 
@@ -298,11 +319,11 @@ def inline(element: Element | None) -> str:
     return "" if element is None else tidy(_text(element))
 
 
-def segments(element: Element) -> Iterator[str]:
-    """The text of an element with blocks or notes, such as a cell: the texts between and within these."""
+def segments(element: Element, without: frozenset[str] = frozenset()) -> Iterator[str]:
+    """The text of an element with blocks or notes, such as a cell: the texts between and within these, except elements named `without`."""
     parts = [element.text or ""]
     for child in element:
-        if local(child) in _BREAKING:
+        if local(child) in _BREAKING - without:
             yield tidy("".join(parts))
             parts = []
             if local(child) in ("graphic", "media"):
@@ -348,7 +369,7 @@ def _collect(element: Element, parts: list[str]) -> None:
 
 def _element(element: Element, parts: list[str]) -> None:
     name = local(element)
-    if name in _DROPPED or name in BLOCKS:
+    if name in _DROPPED or name in BLOCKS or is_struck(element):
         return
     if name in ("break", "p", "title") and parts:
         parts.append(" ")
@@ -359,21 +380,36 @@ def _element(element: Element, parts: list[str]) -> None:
         special(element, parts)
 
 
+def is_struck(element: Element) -> bool:
+    """Whether the text of an element is struck out."""
+    kinds = " ".join(element.get(name) or "" for name in ("style", "style-type", "content-type"))
+    return local(element) == "strike" or "line-through" in kinds or "strike" in kinds
+
+
+def _space_after(element: Element, text: str) -> str:
+    """A space if a number follows the digits of a script."""
+    return " " * (text[-1:].isdigit() and (element.tail or "")[:1].isdigit())
+
+
 def _superscript(element: Element, parts: list[str]) -> None:
     text, before = tidy(_text(element)), _last(parts)
     if not text:
         return
-    attached = bool(before) and not before.isspace()
+    attached, previous = bool(before) and not before.isspace(), "".join(parts[-3:]).rstrip()[-1:]
+    begins = (element.tail or "")[:1].isalpha() or (not element.tail and element.getnext() is not None)
+    attached |= previous.isdigit() and not begins
+    attached |= previous.isalnum() and text[0] in "-\u2013\u2212"
     if _is_numerator(element):
         parts.append(f" {text}" if before.isdigit() else text)
     elif any(local(one) == "xref" and one.get("ref-type") == "bibr" for one in element.iter()):
         parts.append(text if text.startswith(("[", "(")) else f"{' ' if attached else ''}[{text}]")
-    elif text in ("o", "∘") and before.isdigit():
+    elif text in ("o", "∘") and previous.isdigit():
         parts.append("°")
     elif not attached or before in "([" or _ORDINAL.fullmatch(text) or _continues_marks(element):
-        parts.append(text)
+        parts.append(text + _space_after(element, text))
     else:
-        parts.append(f"^({text})" if " " in text or _COMPOUND.search(text) else f"^{text}")
+        mark = f"^({text})" if " " in text or _COMPOUND.search(text) else f"^{text}"
+        parts.append(mark + _space_after(element, mark))
 
 
 def _is_numerator(element: Element) -> bool:
@@ -383,13 +419,11 @@ def _is_numerator(element: Element) -> bool:
 
 
 def _continues_marks(element: Element) -> bool:
-    """Whether only a comma, a semicolon or a dash separates a mark from the preceding mark."""
+    """Whether only a comma, a semicolon or a dash separates a mark from the preceding mark, or nothing two superscripts."""
     before = element.getprevious()
-    return (
-        before is not None
-        and local(before) == local(element)
-        and _BETWEEN_MARKS.fullmatch(before.tail or "") is not None
-    )
+    between = "" if before is None else before.tail or ""
+    is_mark = bool(_BETWEEN_MARKS.fullmatch(between)) or (not between and local(element) == "sup")
+    return is_mark and before is not None and local(before) == local(element)
 
 
 def _reference(element: Element, parts: list[str]) -> None:
@@ -401,19 +435,9 @@ def _reference(element: Element, parts: list[str]) -> None:
 
 
 def _subscript(element: Element, parts: list[str]) -> None:
-    inner = _text(element)
-    parts.append(f"_{inner}" if _last(parts).isdigit() and inner[:1].isdigit() else inner)
-
-
-def _unreadable(element: Element, parts: list[str]) -> None:
-    """Write a picture or a private character as its alternative text, or else as U+FFFD."""
-    text = line_of(next(below(element, "alt-text"), None))
-    parts.append(text or UNREADABLE)
-
-
-def _formula(element: Element, parts: list[str]) -> None:
-    is_picture = next(below(element, "graphic", "inline-graphic"), None) is not None
-    parts.append(formula_text(element) or UNREADABLE * is_picture)
+    inner = f"_({_text(element)})" if _SHIFTED.fullmatch(_text(element)) else _text(element)
+    number = _last(parts).isdigit() and inner.lstrip("-\u2212")[:1].isdigit()
+    parts.append("_" * number + inner + _space_after(element, inner))
 
 
 def _identifier(element: Element, parts: list[str]) -> None:
@@ -437,13 +461,17 @@ _SPECIAL: dict[str, Callable[[Element, list[str]], None]] = {
     "sup": _superscript,
     "sub": _subscript,
     "xref": _reference,
-    "inline-graphic": _unreadable,
-    "private-char": _unreadable,
-    "inline-formula": _formula,
+    # A picture or a private character is its alternative text, or else U+FFFD.
+    **dict.fromkeys(
+        ("inline-graphic", "private-char"),
+        lambda element, parts: parts.append(line_of(next(below(element, "alt-text"), None)) or UNREADABLE),
+    ),
+    "inline-formula": lambda element, parts: parts.append(formula_text(element)),
     "alternatives": lambda element, parts: parts.append(formula_text(element)),
     "tex-math": lambda element, parts: parts.append(f"${tex_text(text_of(element))}$"),
-    "math": lambda element, parts: parts.append(math_text(element)),
+    "math": lambda element, parts: parts.append(math_text(element) or element.get("alttext") or ""),
+    "overline": lambda element, parts: parts.append(re.sub(r"(\w)", "\\1\u0304", _text(element))),
+    "fn": lambda element, parts: parts.append(f"^{line_of(first(element, 'label'))}".removesuffix("^")),
     "pub-id": _identifier,
-    "name": lambda element, parts: parts.append(person(element)),
-    "string-name": lambda element, parts: parts.append(person(element)),
+    **dict.fromkeys(("name", "string-name"), lambda element, parts: parts.append(person(element))),
 }

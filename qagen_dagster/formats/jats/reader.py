@@ -20,6 +20,7 @@ from qagen_dagster.formats.jats.inline import (
     children,
     first,
     inline,
+    is_struck,
     line_of,
     local,
     named,
@@ -151,15 +152,12 @@ def _rank(date: Element) -> int:
 
 def _iso(date: Element) -> str:
     """A date as precise as stated: "2026", "2026-07" or "2026-07-04"."""
-    year = line_of(first(date, "year"))
+    year, month, day = (line_of(first(date, name)) for name in ("year", "month", "day"))
     if not (year.isascii() and year.isdigit() and len(year) == 4):
         return ""
-    month, day = _month(line_of(first(date, "month"))), line_of(first(date, "day"))
-    if not month:
-        return year
-    if not (day.isascii() and day.isdigit() and 1 <= int(day) <= 31):
-        return f"{year}-{month:02}"
-    return f"{year}-{month:02}-{int(day):02}"
+    is_day = day.isascii() and day.isdigit() and 1 <= int(day) <= 31
+    number = _month(month)
+    return year + (f"-{number:02}" + (f"-{int(day):02}" if is_day else "") if number else "")
 
 
 def _month(text: str) -> int:
@@ -216,7 +214,7 @@ def _parsed(article: Element, row: str | None, unknown: list[str]) -> ParsedText
     text = "\n".join(writer.lines)
     signs = text.count(UNREADABLE)
     notes = [f"{signs:,} sign{'s' if signs > 1 else ''} without a text, shown as U+FFFD"] if signs else []
-    notes += counted("parts struck out and left out", map(line_of, below(article, "strike")))
+    notes += counted("parts struck out and left out", map(line_of, filter(is_struck, article.iter())))
     notes += counted("unknown entities", [f"&{name};" for name in unknown])
     return ParsedText(
         text=text,
@@ -287,7 +285,12 @@ def _parts(body: BodyWriter, article: Element) -> None:
             body.write(child, 1)
     meta = first(article, "front", "article-meta")
     back = [child for part in named(article, "back") for child in children(part)]
-    notes = named(meta, "author-notes") if meta is not None else []
+    notes = [
+        one
+        for part in (meta, first(article, "front"))
+        if part is not None
+        for one in named(part, "author-notes", "notes")
+    ]
     for child in (*back, *notes):
         if local(child) != "ref-list":
             body.write(child, 1)

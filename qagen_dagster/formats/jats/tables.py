@@ -5,7 +5,7 @@ rows is repeated in each row, so that every row can be read alone. A body cell t
 """
 
 from qagen_dagster.errors import DocumentError
-from qagen_dagster.formats.jats.inline import Element, first, local, named, segments
+from qagen_dagster.formats.jats.inline import Element, local, named, segments
 
 _MAX_COLUMNS = 400
 _MAX_CELLS = 400_000
@@ -14,10 +14,11 @@ _CELLS = ("td", "th", "entry")
 
 
 def table_rows(table: Element) -> list[str]:
-    """The lines of a `table` element; an empty list if no cell has text."""
+    """The lines of a `table` element, or of an OASIS `tgroup`; an empty list if no cell has text."""
     head, groups = _split(table)
-    heads = _laid_out(head, repeat_columns=True)
-    bodies = [row for group in groups for row in _laid_out(group, repeat_columns=False)]
+    columns = {one.get("colname") or "": at for at, one in enumerate(named(table, "colspec"))}
+    heads = _laid_out(head, columns, repeat_columns=True)
+    bodies = [row for group in groups for row in _laid_out(group, columns, repeat_columns=False)]
     width = max((max(row, default=-1) + 1 for row in (*heads, *bodies)), default=0)
     used = [at for at in range(width) if any(row.get(at) for row in (*heads, *bodies))]
     lines: list[str] = []
@@ -30,10 +31,8 @@ def table_rows(table: Element) -> list[str]:
 
 def _split(table: Element) -> tuple[list[Element], list[list[Element]]]:
     """The rows of the header, and of each group of the body. Without a `thead`, the first rows that consist only of `th` are the header."""
-    inner = first(table, "tgroup")
-    parts = table if inner is None else inner
-    head = [row for part in named(parts, "thead") for row in named(part, *_ROWS)]
-    groups = [named(part, *_ROWS) for part in (parts, *named(parts, "tbody"), *named(parts, "tfoot"))]
+    head = [row for part in named(table, "thead") for row in named(part, *_ROWS)]
+    groups = [named(part, *_ROWS) for part in (table, *named(table, "tbody"), *named(table, "tfoot"))]
     groups = [group for group in groups if group]
     while groups and (not _has_text(head) if head else _all_headers(groups[0][0])):
         head, groups = [groups[0][0]], [group for group in (groups[0][1:], *groups[1:]) if group]
@@ -49,17 +48,20 @@ def _has_text(rows: list[Element]) -> bool:
     return any(_cell(cell) for row in rows for cell in named(row, *_CELLS))
 
 
-def _laid_out(rows: list[Element], *, repeat_columns: bool) -> list[dict[int, str]]:
+def _laid_out(rows: list[Element], columns: dict[str, int], *, repeat_columns: bool) -> list[dict[int, str]]:
+    """The cells of rows by column. `columns` has the numbers of the columns to which the cells of an OASIS table refer by name."""
     grid = [dict[int, str]() for _ in rows]
     cells = 0
     for at, row in enumerate(rows):
         column = 0
         for cell in named(row, *_CELLS):
+            column = columns.get(cell.get("namest") or cell.get("colname") or "", column)
             while column in grid[at]:
                 column += 1
             if column >= _MAX_COLUMNS:
                 break
-            wide = _span(cell, "colspan", _MAX_COLUMNS - column)
+            last = columns.get(cell.get("nameend") or "", column)
+            wide = max(_span(cell, "colspan", _MAX_COLUMNS - column), last - column + 1)
             high = _span(cell, "rowspan", len(rows) - at, extra=_span(cell, "morerows", len(rows), least=0))
             text = _cell(cell)
             cells += high * wide
@@ -84,12 +86,7 @@ def _cell(cell: Element) -> str:
 
 
 def _stacked(rows: list[dict[int, str]], column: int) -> str:
-    names: list[str] = []
-    for row in rows:
-        name = row.get(column, "")
-        if name and name not in names:
-            names.append(name)
-    return " / ".join(names)
+    return " / ".join(filter(None, dict.fromkeys(row.get(column, "") for row in rows)))
 
 
 def _line(cells: list[str]) -> str:

@@ -66,7 +66,7 @@ _DIGIT = re.compile(r"\d")
 _NUMBER = re.compile(r"\S\d|\d[^\W\d_]")
 _TALLER = 2  # minimum tenths of a point by which a line with raised letters is taller than others
 _SMALL = 0.86  # maximum size of raised and lowered letters, relative to the letters before them
-_CHOICE = re.compile(rb"(\d+(?:\.\d+)?) Tf\b")
+_CHOICE = re.compile(rb"fT(?<!\wfT) (\d+(?:\.\d+)?)")  # backwards, because a search for a fixed text is fast
 _SMALLEST = 0.4  # minimum size of a raised number, relative to the text before it
 _SHORT = 300  # maximum bytes of commands that write a raised number
 _RAISED = re.compile(r"[^\s*\u2217]{0,7}[^\W_][^\s*\u2217]{0,7}")
@@ -404,12 +404,13 @@ def _family_and_size(style: str) -> tuple[str, float]:
 
 def _mixes_sizes(commands: bytes) -> bool:
     """Whether a page's commands write a short text in smaller letters between two texts of one size."""
-    choices = [(float(one[1]), one.end()) for one in _CHOICE.finditer(commands)]
-    sizes = [next(some) for _, some in groupby(choices, itemgetter(0))]
-    return any(
-        a == c and _SMALLEST * a < b <= _SMALL * a and end - start < _SHORT
-        for (a, _), (b, start), (c, end) in zip(sizes, sizes[1:], sizes[2:], strict=False)
-    )
+    back = commands[::-1]
+    sizes = [float(size[::-1]) for size, _ in groupby(_CHOICE.findall(back))]
+    triples = zip(sizes, sizes[1:], sizes[2:], strict=False)
+    alternate = [a == c and _SMALLEST * a < b <= _SMALL * a for a, b, c in triples]
+    runs = groupby(_CHOICE.finditer(back), itemgetter(1)) if any(alternate) else ()  # on few pages
+    places = [max(one.start() for one in run) for _, run in runs]
+    return any(start - end < _SHORT for end, start in compress(pairwise(places), alternate))
 
 
 def _is_suspect(f: Fragments) -> bool:

@@ -23,6 +23,7 @@ _TINY = 10  # tenths of a point; letters of at most this size are dots
 _LIGHT = 0xE0  # minimum component of a colour that may be the paper's
 _TRANSPARENT = 13  # maximum opacity, of 255, of invisible letters
 _DARK = 0x80  # maximum grey of a rectangle on which every light letter is visible
+_BAND = 50  # height in points of the bands of a page that are drawn one by one
 _CONTRAST = 24  # minimum difference of grey between visible letters and their background
 _SCAN = 0.5  # minimum share of a scanned page that its largest picture covers
 _MOST_COVERS = 100  # only this many of a page's last covers are checked; a page with more has a drawing
@@ -63,14 +64,12 @@ def without_hidden(pdf: Pdf, printed: Printed, f: Fragments) -> Fragments:
     """The visible fragments. `hidden` counts the fragments that are left out or lose letters, except shadows."""
     if not f.text:
         return f
-    shown: dict[int, str] = {
-        n: "" for n, size in enumerate(f.size) if size <= _TINY and f.y1[n] - f.y0[n] <= 2 * _TINY
-    }
+    tiny = [n for n, size in enumerate(f.size) if size <= _TINY and f.y1[n] - f.y0[n] <= 2 * _TINY]
+    shown = dict.fromkeys(tiny, "")
     marks = _struck(printed, f)
     _add_covers(marks, printed, f)
-    kinds = {
-        n: [_kind(*ink) for ink in printed.inks(f.line[n])] for n in {*marks, *_suspects(pdf, printed, f)}
-    }
+    checked = {*marks, *_suspects(pdf, printed, f)}
+    kinds = {n: [_kind(*ink) for ink in printed.inks(f.line[n])] for n in checked}
     some = sorted(n for n, states in kinds.items() if n in marks or any(state != "seen" for state in states))
     lines = printed.letters({f.line[n] for n in some}) if some else {}
     runs = [run for n in some for run in _runs(n, f.size[n], lines[f.line[n]], kinds[n], marks.get(n, ()))]
@@ -131,11 +130,10 @@ def _struck(printed: Printed, f: Fragments) -> _Marks:
     )
     at = [y for y, _, _ in level]
     for n, (top, bottom) in enumerate(zip(f.y0, f.y1, strict=True)) if level else ():
+        trim = (bottom - top) // 4
         found = [
             ("struck", (x0 / SCALE, y / SCALE, x1 / SCALE, y / SCALE))
-            for y, x0, x1 in level[
-                bisect(at, top + (bottom - top) // 4) : bisect(at, bottom - (bottom - top) // 4)
-            ]
+            for y, x0, x1 in level[bisect(at, top + trim) : bisect(at, bottom - trim)]
             if x0 > f.x0[n] - _END * SCALE and x1 < f.x1[n] + _END * SCALE
         ]
         if found:
@@ -220,18 +218,26 @@ def _is_pictured(page: Page) -> bool:
 def _contrasting(page: Page, boxes: dict[_Run, Rect]) -> set[_Run]:
     """The runs whose letters are visible in a picture of the page with one pixel per point.
 
-    They are judged without the space above and below and without marks that touch their sides.
+    They are judged without the space above and below and without marks that touch their sides. Bands without runs are not drawn.
     """
     x0, y0, x1, y1 = union(boxes.values())
     left, top = max(x0 - 1, 0), max(y0 - 1, 0)
     width, height = max(min(x1 + 1, page.width) - left, 1), max(min(y1 + 1, page.height) - top, 1)
-    drawn = page.draw((left, top, left + width, top + height), round(width), round(height), grey=True)
-    found: set[_Run] = set()
+    places: list[tuple[int, int, int, int, _Run]] = []
     for run, (x0, y0, x1, y1) in boxes.items():
         trim, side = (y1 - y0) / 6, min((x1 - x0) / 6, 1.5)
-        edges = x0 + side - left, y0 + trim - top, x1 - side - left + 1, y1 - trim - top + 1
-        start, upper, end, lower = map(int, edges)
-        low, high = drawn.crop((start, upper, end, lower)).getextrema()
-        if cast("int", high) - cast("int", low) >= _CONTRAST:
-            found.add(run)
+        edges = y0 + trim - top, y1 - trim - top + 1, x0 + side - left, x1 - side - left + 1
+        upper, lower, start, end = map(int, edges)
+        places.append((upper, lower, start, end, run))
+    found, zoom = set[_Run](), round(height) / height
+    first = int(top * zoom + 0.001)  # as the library rounds it
+    for _, some in groupby(sorted(places, key=itemgetter(0)), key=lambda place: place[0] // _BAND):
+        band = list(some)
+        above, below = band[0][0], max(lower for _, lower, *_ in band)
+        clip = (left, (first + above) / zoom, left + width, (first + below) / zoom)
+        drawn = page.draw(clip, round(width), max(below - above, 1), grey=True)
+        for upper, lower, start, end, run in band:
+            low, high = drawn.crop((start, upper - above, end, lower - above)).getextrema()
+            if cast("int", high) - cast("int", low) >= _CONTRAST:
+                found.add(run)
     return found

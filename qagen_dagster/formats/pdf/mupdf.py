@@ -26,12 +26,9 @@ _library = cast("Any", _untyped_library)
 _mupdf = cast("Any", _untyped_binding)
 _extra = cast("Any", _untyped_extra)
 
+_get = _mupdf.ll_pdf_dict_gets
 _FONT_PAGES = 8  # sampled pages for the fonts of a document; reading all pages is slow
-_TEXT = (
-    _library.TEXT_PRESERVE_WHITESPACE
-    | _library.TEXT_MEDIABOX_CLIP
-    | _library.TEXT_USE_CID_FOR_UNKNOWN_UNICODE
-)
+_TEXT = _library.TEXTFLAGS_TEXT & ~_library.TEXT_PRESERVE_LIGATURES
 _IDENTITY = _library.Matrix(1, 1)
 SCALE = 10  # text is printed in whole tenths of a point
 _RULE = 2.6  # points; a thinner path counts as a line
@@ -216,10 +213,8 @@ class Pdf:
     def _content(self, number: int) -> "_Content":
         """The content of a page. Raises ValueError if the content is compressed as a picture, which can hide gigabytes in a small file."""
         content = _Content(_mupdf.fz_load_page(self._document.this, number))
-        filters = {
-            _mupdf.ll_pdf_to_name(part) for one in content.streams for part in _parts(_get(one, "Filter"))
-        }
-        if filters & _PICTURE_FILTERS:
+        filters = [part for one in content.streams for part in _parts(_get(one, "Filter"))]
+        if not _PICTURE_FILTERS.isdisjoint(map(_mupdf.ll_pdf_to_name, filters)):
             raise ValueError("the content of the page is a picture")
         return content
 
@@ -251,9 +246,14 @@ class _Content:
 
     @property
     def may_be_unpainted(self) -> bool:
-        """Whether the page may have text that is transparent or not painted."""
-        stated = [_mupdf.ll_pdf_to_real(ca) for one in self._of_kind("ExtGState") if (ca := _get(one, "ca"))]
-        return bool(re.search(rb"\b3[.0]*\s+Tr", self.commands)) or min(stated, default=1) <= _TRANSPARENT
+        """Whether the page may have text that is transparent or not painted. Many files state transparency that no command uses."""
+        states = self._of_kind("ExtGState")
+        stated = [(name, _mupdf.ll_pdf_to_real(ca)) for name, one in states if (ca := _get(one, "ca"))]
+        clear = [b"/" + name.encode("utf-8", "replace") for name, ca in stated if ca <= _TRANSPARENT]
+        is_known = self.is_whole and b"#" not in self.commands  # which escapes letters of a name
+        used = [name for name in clear if not is_known or name in self.commands]
+        modes = self.commands.split(b"Tr")[:-1]
+        return bool(used) or any(mode.rstrip().rstrip(b"0.").endswith(b"3") for mode in modes)
 
     @property
     def is_whole(self) -> bool:
@@ -264,21 +264,19 @@ class _Content:
     @property
     def covers(self) -> bool:
         """Whether an opaque picture may be painted over text."""
-        opaque = {
-            name.encode("utf-8", "replace")
-            for name, one in self._pictures.items()
-            if not any(_get(one, mask) for mask in ("SMask", "Mask", "ImageMask"))
-        }
+        masks = ("SMask", "Mask", "ImageMask")
+        bare = [name for name, one in self._pictures.items() if not any(_get(one, mask) for mask in masks)]
+        opaque = {name.encode("utf-8", "replace") for name in bare}
         start = self.commands.find(b"ET") if opaque else -1
         shown = _SHOWS.findall(self.commands, start) if start >= 0 else []
         return any(name in opaque or b"#" in name for name in shown)
 
     def fonts(self) -> frozenset[str]:
         """The names of the fonts. To read them on every page would take a tenth of the time that the prints take."""
-        return frozenset([_mupdf.ll_pdf_to_name(_get(font, "BaseFont")) for font in self._of_kind("Font")])
+        return frozenset([_mupdf.ll_pdf_to_name(_get(font, "BaseFont")) for _, font in self._of_kind("Font")])
 
-    def _of_kind(self, kind: str) -> list[Any]:
-        return [one for resources in self._resources for one in _items(resources, kind).values()]
+    def _of_kind(self, kind: str) -> list[tuple[str, Any]]:
+        return [one for resources in self._resources for one in _items(resources, kind).items()]
 
 
 class _Paper:
@@ -374,15 +372,15 @@ class Printed:
         sides = iter(array("f", map(float, stated)))  # single precision, as in the library
         found, lines, at = Painted([], []), 0, 0
         for block in blocks:
-            lines += printed.count(b"<line ", at, at := block.start())
-            stroke, *style, colour = block.groups()[1:]
+            _, stroke, *style, colour = block.groups()
             x0, y0, x1, y1 = islice(sides, 4)
             pad = min(x1 - x0, y1 - y0) / 2
             if stroke == b"1" and _PAD[0] < pad <= _PAD[1] and max(x1 - x0, y1 - y0) > 4 * pad:
-                x0, y0, x1, y1 = x0 + pad, y0 + pad, x1 - pad, y1 - pad
-            if stroke and min(x1 - x0, y1 - y0) <= _RULE:
+                x0, y0, x1, y1, pad = x0 + pad, y0 + pad, x1 - pad, y1 - pad, 0.0
+            if stroke and 2 * pad <= _RULE:
                 found.rules.append((int(x0 * SCALE), int(y0 * SCALE), int(x1 * SCALE), int(y1 * SCALE)))
                 continue
+            lines += printed.count(b"<line ", at, at := block.start())
             red, green, blue = bytes.fromhex(colour.decode()) if stroke else (0, 0, 0)
             covers = not stroke or (stroke, *style) == (b"0", b"1", b"ff")
             grey = (3 * red + 6 * green + blue) // 10 if covers else None
@@ -394,7 +392,7 @@ class Page:
     """The content of one page besides text."""
 
     def __init__(self, page: Any) -> None:
-        self._page = page
+        self._page, self._list = page, None
         self._turn = page.rotation_matrix
         self.width, self.height = float(page.rect.width), float(page.rect.height)
         self.box: Rect = (0.0, 0.0, self.width, self.height)  # as displayed
@@ -405,10 +403,8 @@ class Page:
 
     def pictures(self) -> list[Picture]:
         """The raster pictures on the page; their pixels are not decoded."""
-        return [
-            Picture(self._shown(info["bbox"]), int(info["width"]), int(info["height"]))
-            for info in self._page.get_image_info()
-        ]
+        infos = self._page.get_image_info()
+        return [Picture(self._shown(one["bbox"]), int(one["width"]), int(one["height"])) for one in infos]
 
     def marks(self) -> int:
         """Number of painted paths: a cheap estimate of the cost of `drawings`."""
@@ -439,7 +435,8 @@ class Page:
         box = _library.Rect(*clip)
         matrix = _library.Matrix(width / box.width, height / box.height)
         space = _library.csGRAY if grey else _library.csRGB
-        drawn = self._page.get_pixmap(matrix=matrix, clip=box, colorspace=space, alpha=False)
+        self._list = self._list or self._page.get_displaylist()
+        drawn = self._list.get_pixmap(matrix=matrix, clip=box, colorspace=space, alpha=False)
         size, mode = (int(drawn.width), int(drawn.height)), "L" if grey else "RGB"
         return Image.frombytes(mode, size, cast("bytes", drawn.samples))
 
@@ -493,7 +490,3 @@ def _items(holder: Any, name: str) -> dict[str, Any]:
     held = _get(holder, name)
     key, value = _mupdf.ll_pdf_dict_get_key, _mupdf.ll_pdf_dict_get_val
     return {_mupdf.ll_pdf_to_name(key(held, n)): value(held, n) for n in range(_mupdf.ll_pdf_dict_len(held))}
-
-
-def _get(holder: Any, name: str) -> Any:
-    return _mupdf.ll_pdf_dict_gets(holder, name)

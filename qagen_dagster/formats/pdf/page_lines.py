@@ -140,9 +140,8 @@ def _flowing(f: Fragments, rows: Sequence[Row]) -> _Flow:
         if len(row) > 1:
             parted = cells_of(f, rows, number)
             text = joined(f, parted)
-        if top > limit and not (
-            top - limit < 2 * (bottom - top) and BAR in text and _are_rows(f, lines[-1], row)
-        ):
+        near = top - limit < 2 * (bottom - top)
+        if top > limit and not (near and BAR in text and _are_rows(f, lines[-1], row)):
             blanks.append(len(lines))
             lines.append(_BLANK)
         if len(parted) > 1:

@@ -1,8 +1,7 @@
 """The reading order of a page's fragments, as rows of text.
 
 Most pages are drawn in reading order. One pass checks this: each fragment lies below the previous fragment, beside it on
-the same row, or at the top of a column to its right. Other pages are cut recursively into columns, bands and cells. A sidebar
-beside a title (a narrow column of small print, such as the dates and the citation of an article) is read separately.
+the same row, or at the top of a column to its right. Other pages are cut recursively into columns, bands and cells.
 """
 
 from bisect import bisect
@@ -20,14 +19,6 @@ _MIN_PROSE = 11  # minimum average characters per row of a column
 _WIDE = "\u2e7f"  # later characters count as twice as wide as letters
 _CELL_PROSE = 18  # minimum average characters per line of a cell that is read as a paragraph
 _ORDER = attrgetter("order")
-_TITLE = 14  # minimum size of a title's letters, in tenths of the usual letter size
-_TITLE_CHARS = 8  # minimum characters of a title
-_SIDE_CHARS = (
-    7  # minimum average characters of a sidebar's fragments; a column of page numbers or marks has fewer
-)
-_PARTS = 3  # minimum fragments of a sidebar
-_ACROSS = 5  # maximum by which a fragment reaches across the edge of a sidebar, in tenths of a point
-_FAR = 1 << 30
 Row = list[int]  # the fragments of one visual line, in reading direction
 Line = tuple[str, Row]  # the text of a line and its fragments; a blank line has none
 _PROSE = 14  # the same for a page in drawing order: minimum average characters per row; cells have fewer
@@ -238,43 +229,6 @@ def _overlapping(things: list[tuple[int, int, _Thing]]) -> list[list[_Thing]]:
     return groups
 
 
-def parted(f: Fragments, which: Sequence[int]) -> list[Sequence[int]]:
-    """The fragments in parts that are read in turn: above a sidebar, left and right of its edge, and below the sidebar.
-
-    Returns all fragments as one part if there is no sidebar.
-    """
-    sizes = sorted([f.size[n] for n in which])
-    if 10 * sizes[-1] < _TITLE * sizes[len(sizes) // 2]:
-        return [which]
-    title = [n for n in which if 10 * f.size[n] >= 9 * sizes[-1]]
-    if sum(len(f.text[n]) for n in title) < _TITLE_CHARS:
-        return [which]
-    top, bottom = min(f.y0[n] for n in title), max(f.y1[n] for n in title)
-    level = [n for n in which if top <= _middle(f, n) <= bottom and n not in title]
-    if not level:
-        return [which]
-    edge = min(f.x0[n] for n in title)  # the left edge of the right part
-    is_left = all(f.x1[n] < edge for n in level)
-    if not is_left:
-        edge = min(f.x0[n] for n in level)
-        if edge <= max(f.x1[n] for n in title):
-            return [which]
-    across = [n for n in which if f.x0[n] < edge - _ACROSS < f.x1[n]]
-    start = max((f.y1[n] for n in across if f.y1[n] <= bottom), default=0)
-    end = min((f.y0[n] for n in across if f.y0[n] >= top), default=_FAR)
-    beside = [n for n in which if start <= _middle(f, n) <= end]
-    left, right = ([n for n in beside if (f.x0[n] < edge - _ACROSS) == side] for side in (True, False))
-    side = left if is_left else right
-    if sum(len(f.text[n]) for n in side) < _SIDE_CHARS * max(len(side), _PARTS):
-        return [which]
-    above, below = ([n for n in which if _middle(f, n) < start], [n for n in which if _middle(f, n) > end])
-    return [part for part in (above, left, right, below) if part]
-
-
-def _middle(f: Fragments, n: int) -> int:
-    return f.y0[n] + f.y1[n] >> 1
-
-
 def rows_in_order(fragments: Fragments) -> tuple[Fragments, list[Row]]:
     """The fragments, and the page's rows in reading order. Text in other directions follows the horizontal text.
 
@@ -294,11 +248,10 @@ def rows_in_order(fragments: Fragments) -> tuple[Fragments, list[Row]]:
 def _turned(fragments: Fragments) -> dict[int, str]:
     """By number, the directions ("up", "down" or "over") of the fragments that are turned."""
     f = fragments
+    each = zip(f.x0, f.y0, f.x1, f.y1, f.base, f.text, strict=True)
     suspects = [
         n
-        for n, (x0, y0, x1, y1, base, text) in enumerate(
-            zip(f.x0, f.y0, f.x1, f.y1, f.base, f.text, strict=True)
-        )
+        for n, (x0, y0, x1, y1, base, text) in enumerate(each)
         if (y1 - y0 > x1 - x0 or base + base < y0 + y1) and len(text) > 1
     ]
     ways = {n: _direction(f, n) for n in suspects}
@@ -324,10 +277,8 @@ def _set_upright(f: Fragments, turned: dict[int, str]) -> Fragments:
 def _upright_rows(f: Fragments, which: Sequence[int]) -> list[Row]:
     if not which:
         return []
-    rows: list[Row] = []
-    for part in [which] if f.rtl else parted(f, which):
-        drawn = None if f.rtl else _as_drawn(f, part)
-        rows += blocks_in_order(f, part) if drawn is None else drawn
+    drawn = None if f.rtl else _as_drawn(f, which)
+    rows = blocks_in_order(f, which) if drawn is None else drawn
     for row in rows:
         if len(row) > 1:
             row.sort(key=f.x0.__getitem__, reverse=f.rtl)

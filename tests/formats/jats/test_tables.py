@@ -26,3 +26,35 @@ from tests.formats.jats.test_reader import lines
 )
 def test_cells_keep_their_rows_and_all_of_their_text(table: str, rows: list[str]) -> None:
     assert lines(f"<table-wrap><table>{table}</table></table-wrap>") == rows
+
+
+def _oasis(*groups: str) -> str:
+    names = "".join(f"<colspec colname='c{number}'/>" for number in (1, 2, 3))
+    return "".join(f"<tgroup>{names}{group}</tgroup>" for group in groups)
+
+
+@pytest.mark.parametrize(
+    ("table", "rows"),
+    [
+        (
+            _oasis(
+                "<thead><row><entry>h</entry><entry namest='c2' nameend='c3'>A</entry></row></thead>"
+                "<tbody><row><entry morerows='1'>r</entry><entry>1</entry><entry>2</entry></row>"
+                "<row><entry colname='c3'>9</entry></row></tbody>"
+            ),
+            ["| h | A | A |", "|---|---|---|", "| r | 1 | 2 |", "| r |  | 9 |"],
+        ),
+        (_oasis(*(f"<tbody><row><entry>{n}</entry></row></tbody>" for n in (1, 2))), ["| 1 |", "| 2 |"]),
+    ],
+)
+def test_cells_of_oasis_tables_are_in_their_columns(table: str, rows: list[str]) -> None:
+    assert lines(f"<table-wrap><table>{table}</table></table-wrap>") == rows
+
+
+def test_all_text_below_a_table_is_written() -> None:
+    foot = (
+        "<table-wrap-foot><attrib>Source 5</attrib><fn-group><title>Notes</title><fn><label>a</label><p>x</p></fn>"
+        "</fn-group><list><list-item><label>1</label><p>y</p></list-item></list></table-wrap-foot>"
+    )
+    body = f"<table-wrap><table><tr><td>1</td></tr></table><p>More</p>{foot}<attrib>Me</attrib></table-wrap>"
+    assert lines(body) == ["| 1 |", "More", "Source 5", "Notes", "a x", "1 y", "Me"]

@@ -84,12 +84,17 @@ def lines(data: bytes, options: ParseOptions = OPTIONS) -> list[str]:
     return [line for line in parse(data, options).text.split("\n") if line]
 
 
+def about(words: str) -> list[str]:
+    """Running text that repeats the words."""
+    return [*BODY, *[f"Millers tell us all that they know about {words}."] * 6]
+
+
 def title_page(*large: str, size: float = 20) -> Draw:
-    """A page with large lines above running text."""
+    """A page with large lines above running text that repeats their words."""
 
     def draw(drawn: pymupdf.Page) -> None:
         write(drawn, list(large), y=80, size=size)
-        write(drawn, BODY, y=260)
+        write(drawn, about(" ".join(large)), y=260)
 
     return draw
 

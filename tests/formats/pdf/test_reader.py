@@ -276,7 +276,7 @@ def paper(page: pymupdf.Page) -> None:
 
 
 def test_metadata_from_the_page():
-    found = parse(pdf(paper, author="Ann Author and Bob Writer", title="paper.dvi")).metadata
+    found = parse(pdf(paper, PAPER, author="Ann Author and Bob Writer", title="paper.dvi")).metadata
     assert found.title == "A Study of Small Things and Their Uses"
     assert found.authors == ("Ann Author", "Bob Writer")
     assert found.doi == "10.1234/small.things.5"
@@ -315,6 +315,7 @@ def test_headings_from_the_outline():
 
 def test_headings_from_the_size_of_letters():
     def draw(page: pymupdf.Page) -> None:
+        write(page, ["The Mills"], y=30, size=20)
         write(page, ["Results"], y=60, size=16)
         write(page, ["Body text is what most of a page is made of, after all."] * 9, y=90)
         write(page, ["1.2 Details"], y=300, size=13)
@@ -376,7 +377,7 @@ def test_entries_of_contents_and_running_text_in_bold_are_no_headings():
         write(page, [BODY] * 12, y=80)
         bold(page, "Table 1 Some values", 300)
         bold(page, "Part II", 330, size=11)
-        bold(page, "Nothing but stress on some words", 360, size=11)
+        bold(page, "nothing but stress on some words", 360, size=11)
 
     found = parse(pdf("Cover", draw)).sections
     assert [one.title for one in found] == ["Part II"]
@@ -418,7 +419,7 @@ def with_logo(page: pymupdf.Page) -> None:
 
 
 def test_a_logo_is_no_title():
-    assert parse(pdf(with_logo)).metadata.title == "A Survey of Small Things and Their Uses"
+    assert parse(pdf(with_logo, PAPER)).metadata.title == "A Survey of Small Things and Their Uses"
 
 
 @pytest.mark.parametrize("filters", ["/DCTDecode", "/JBIG2Decode", "[/FlateDecode /JPXDecode]"])

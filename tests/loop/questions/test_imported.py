@@ -31,7 +31,7 @@ scenarios:
 TEXT = """# The {name} Pump: Operator's Manual
 
 The {name} Pump lifts sea water into the basin at Selby Quay. Martha Kellogg designed the {name} Pump in March {year}.
-The {name} Pump has twelve filters. An engineer must replace the filters because salt blocks them.
+The {name} Pump has 12 filters. An engineer must replace the filters because salt blocks them.
 
 ## Models
 

@@ -8,7 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from qagen_dagster.agents.prompts import load_prompt
+from qagen_dagster.models.embedded.conversation import Card, Line
 from qagen_dagster.models.embedded.provider import EmbeddedProvider
+from qagen_dagster.models.embedded.questions import extract
+from qagen_dagster.models.embedded.questions.candidate import read_context
 from qagen_dagster.models.messages import (
     Message,
     Request,
@@ -108,3 +111,20 @@ def all_questions(paper: Paper, *, mode: str = "textual", limit: int = 60) -> di
             break
         found[arguments["question"]] = arguments
     return found
+
+
+def possible_questions(paper: Paper) -> dict[str, dict[str, Any]]:
+    """Every question that the rules allow, whatever its score, by its words, with its answer and evidence."""
+    lines = [Line(number, text) for number, text in enumerate(paper.text.split("\n"), 1)]
+    heading = next((line.text[2:] for line in lines if line.text.startswith("# ")), "")
+    title = paper.title.partition("title: ")[2] or heading
+    context = read_context(Card(title, f"documents/{paper.name}"), lines)
+    return {
+        one.question: {
+            "question": one.question,
+            "answer": one.answer,
+            "question_type": one.question_type,
+            "evidence": [{"quote": quote.text, "start_line": quote.start_line} for quote in one.quotes],
+        }
+        for one in extract.interleave(extract.possible(lines, context))
+    }

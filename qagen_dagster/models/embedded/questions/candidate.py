@@ -43,8 +43,6 @@ _FORMULA = re.compile(
     r"- |--|[<>=\u0370-\u03ff\u2190-\u21ff]|\w_\w\b|·|[\U0001d400-\U0001d7ff\u2200-\u22ff\\|^{}]|(?<![\w'\u2019.])[b-uw-z](?![\w'.\u2019°])"
 )
 _TELLING = frozenset({"definition", "property"})  # their answers are mostly good
-PARTIAL = frozenset({"object", "agent", "who"})  # they may leave out what matters in the sentence
-_LEAST_TOLD = 0.55  # share of the words of the sentence that such a question and its answer must have
 STRUCTURED = frozenset({"key", "cell"})  # families whose questions are not made from sentences
 _MAX_QUESTION_WORDS = 15  # of a question made from a sentence
 _MAX_ANSWER_WORDS = 30
@@ -221,14 +219,7 @@ def _bad_form(candidate: Candidate, context: Context) -> bool:
         return True
     if not (balanced(asked) and balanced(answer)) or "__" in answer:  # or the blank of a form
         return True
-    stranded = candidate.family == "agent"  # "who was it built by?"
-    broken = (
-        (_CUT.search(asked) and not stranded)
-        or _CUT.search(answer)
-        or _FORMULA.search(asked)
-        or _FORMULA.search(answer)
-    )
-    return from_prose and bool(broken)
+    return from_prose and any(one.search(text) for one in (_CUT, _FORMULA) for text in (asked, answer))
 
 
 _NAME = re.compile(r"(?<![?.!] )(?<!^)\b(?!I\b)[A-Z][\w'-]+|\w\.\w|[`_/]|\b[a-z]+\d|\d[a-z]{2,}|\s--?[a-z]")
@@ -251,14 +242,7 @@ def _anywhere(candidate: Candidate, context: Context) -> bool:
     return (few and candidate.family not in _TELLING) or not (candidate.frame or named)
 
 
-def _clipped(candidate: Candidate, context: Context) -> bool:
-    """Whether the question and the answer leave out much of their sentence."""
-    told = set(content_stems(f"{candidate.asked} {candidate.answer}"))
-    words = content_stems(candidate.quotes[0].text)
-    return candidate.family in PARTIAL and sum(word in told for word in words) < _LEAST_TOLD * len(words)
-
-
-_CHECKS = (_pointing, _answer_shown, _bad_form, _anywhere, _clipped)
+_CHECKS = (_pointing, _answer_shown, _bad_form, _anywhere)
 
 
 def refusal(candidate: Candidate, context: Context) -> str | None:

@@ -16,7 +16,6 @@ from qagen_dagster.english.words import content_stems, word_set
 from qagen_dagster.models.embedded.conversation import Line, quoted
 from qagen_dagster.models.embedded.questions.candidate import (
     HEAD_NOUNS,
-    PARTIAL,
     PLAIN_NUMBER,
     PREPOSITION,
     STRUCTURED,
@@ -30,6 +29,7 @@ from qagen_dagster.models.embedded.questions.candidate import (
     row_words,
     type_of,
 )
+from qagen_dagster.models.embedded.questions.score import scored
 from qagen_dagster.models.embedded.questions.sentence_questions import questions
 from qagen_dagster.models.embedded.text.blocks import Block, Kind, Row, Table, segment, tables
 from qagen_dagster.models.embedded.text.grammar import is_english, parse, read_clause
@@ -62,17 +62,22 @@ _BACK_MATTER = frozenset(
 )  # fmt: skip
 
 
+def possible(lines: Sequence[Line], context: Context) -> list[Candidate]:
+    """All candidates of consecutive lines that no check refuses."""
+    blocks = [block for block in segment(lines, dict(context.headings)) if not _is_left_out(block)]
+    context = replace(context, plain=plain_words(lines), names=name_words(lines))
+    found = (_framed(draft, context) for draft in proposals(blocks, context))
+    return without_rivals(candidate for candidate in found if refusal(candidate, context) is None)
+
+
 @lru_cache(maxsize=CACHED_WINDOWS)
 def candidates(
     lines: tuple[Line, ...], context: Context, wanted: frozenset[str] = frozenset()
 ) -> tuple[Candidate, ...]:
-    """Candidates of consecutive lines: first of the `wanted` families, then of the others; all families in turn, their best candidates first."""
-    blocks = [block for block in segment(lines, dict(context.headings)) if not _is_left_out(block)]
-    context = replace(context, plain=plain_words(lines), names=name_words(lines))
-    found = (_framed(draft, context) for draft in proposals(blocks, context))
-    good = [candidate for candidate in found if refusal(candidate, context) is None]
-    chosen = interleave(_one_per_sentence(without_rivals(good), wanted))
-    return tuple(sorted(chosen, key=lambda item: item.family not in wanted))
+    """Candidates of consecutive lines that are good enough: first of the `wanted` families, the best first, those of equal scores in turn."""
+    good = scored(possible(lines, context), lines, context.title)
+    chosen = interleave(_one_per_sentence(good, wanted))
+    return tuple(sorted(chosen, key=lambda item: (item.family not in wanted, -round(item.quality, 1))))
 
 
 def _framed(draft: Candidate, context: Context) -> Candidate:
@@ -130,16 +135,12 @@ def _one_per_sentence(found: Sequence[Candidate], wanted: frozenset[str]) -> lis
 
 def interleave(found: Sequence[Candidate]) -> list[Candidate]:
     """The candidates of all families in turn, the best of each family first and spread over the lines. At
-    most a quarter asks for a date, because people ask for dates less often, and at most half is of PARTIAL families."""
+    most a quarter asks for a date, because people ask for dates less often."""
     families: dict[str, list[Candidate]] = {}
-    order = sorted(found, key=_order)
-    partial = [candidate for candidate in order if candidate.family in PARTIAL]
-    left_out = partial[max(1, len(order) - len(partial)) :]
-    kept = [candidate for candidate in order if candidate not in left_out]
-    for candidate in kept:
+    for candidate in sorted(found, key=_order):
         families.setdefault(candidate.family, []).append(candidate)
     if many := families.get("when"):
-        families["when"] = many[: max(1, (len(kept) - len(many)) // 3)]
+        families["when"] = many[: max(1, (len(found) - len(many)) // 3)]
     turns = zip_longest(*families.values())
     return [one for turn in turns for one in turn if one is not None]
 

@@ -208,7 +208,8 @@ def _without_answer(
     if start is not None and len(conversation.named("read_lines")) < MAX_READS:
         return [_read(start, min(total, start + WINDOW_LINES - 1))]
     lines = tuple(known[number] for number in sorted(known))
-    return [_submit_without_answer(conversation, lines, extract.candidates(lines, context), context)]
+    found = extract.interleave(extract.possible(lines, context))
+    return [_submit_without_answer(conversation, lines, found, context)]
 
 
 def _visual(conversation: Conversation) -> list[Action]:

@@ -193,31 +193,15 @@ def who(clause: Clause) -> Iterator[Found]:
 _OTHER_PARTS = ("ccomp", "xcomp", "dative", "oprd", "advcl", "prt")
 
 
-def agent(clause: Clause) -> Iterator[Found]:
-    """Questions for who acts in a passive clause: "Who was it built by?"."""
-    for child in _parts(clause, "agent"):
-        for noun in child.children:
-            wh, answer = _thing(clause, noun) if noun.dep_ == "pobj" else ("", "")
-            if wh == "Who":
-                gap = {index for index in clause.kept if index > clause.root.i and index != child.i}
-                yield ask(clause, wh, gap), answer, "agent", "factual", 0.8
-
-
 def thing(clause: Clause) -> Iterator[Found]:
-    """Questions whose answer is the object of the verb."""
-    for noun in _parts(clause, "dobj") if clause.root.lemma_ not in _LIGHT else ():
+    """Questions whose answer is the object of the verb, if the clause has none of `_OTHER_PARTS`."""
+    parts = [one for one in clause.root.children if one.i in clause.kept and one.i > clause.root.i]
+    plain = clause.root.lemma_ not in _LIGHT and not any(one.dep_ in _OTHER_PARTS for one in parts)
+    for noun in (one for one in parts if plain and one.dep_ == "dobj"):
         wh, answer = _thing(clause, noun)
         if wh and number_of(noun) is None and not any(child.dep_ == "conj" for child in noun.children):
             asked = ask(clause, wh, set(clause.within(noun)), numeric=any(map(str.isdigit, answer)))
             yield asked, answer, "object", "factual", 0.8
-
-
-def _parts(clause: Clause, *kinds: str) -> list[Token]:
-    """The parts of these kinds after the verb of a clause that has none of `_OTHER_PARTS`."""
-    children = list(clause.root.children)
-    if any(one.dep_ in _OTHER_PARTS for one in children if one.i in clause.kept):
-        return []
-    return [one for one in children if one.dep_ in kinds and one.i > clause.root.i and one.i in clause.kept]
 
 
 def when(clause: Clause) -> Iterator[Found]:
@@ -312,7 +296,7 @@ def property_of(clause: Clause) -> Iterator[Found]:
         yield _told(clause), solid(doc, after), "property", "factual", 0.9
 
 
-RULES = (definition, property_of, who, thing, agent, when, how_many, why)
+RULES = (definition, property_of, who, thing, when, how_many, why)
 _DEMONSTRATIVES = word_set("this that these those")
 
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.models.embedded.driver import Paper, all_questions
+from tests.models.embedded.driver import Paper, possible_questions
 
 
 @pytest.mark.parametrize(
@@ -17,14 +17,16 @@ from tests.models.embedded.driver import Paper, all_questions
     ],
 )
 def test_a_name_of_software_answers_no_question_for_who(sentence: str) -> None:
-    found = all_questions(Paper(f"# Notes of the Mill\n\n{sentence}\n"))
+    found = possible_questions(Paper(f"# Notes of the Mill\n\n{sentence}\n"))
     assert not [asked for asked in found if "who " in asked.lower()]
 
 
 @pytest.mark.parametrize("name", ["Martha Kellogg", "Jürgen Müller", "Ann McDonald"])
 def test_a_name_of_a_person_answers_who(name: str) -> None:
-    found = all_questions(Paper(f"# Notes of the Mill\n\nThe tide pump of Selby was designed by {name}.\n"))
-    assert name in [item["answer"] for asked, item in found.items() if asked.startswith("Who ")], found
+    found = possible_questions(Paper(f"# Notes of the Mill\n\n{name} designed the tide pump of Selby.\n"))
+    assert name in [item["answer"] for asked, item in found.items() if asked.startswith("Which person ")], (
+        found
+    )
 
 
 @pytest.mark.parametrize(
@@ -38,16 +40,16 @@ def test_a_name_of_a_person_answers_who(name: str) -> None:
     ],
 )
 def test_blanks_of_forms_and_vague_sentences_give_no_question(text: str) -> None:
-    assert not all_questions(Paper(f"# Notes of the Mill\n\n{text}")), text
+    assert not possible_questions(Paper(f"# Notes of the Mill\n\n{text}")), text
 
 
 def test_a_label_is_asked_for_only_in_a_document_with_a_name() -> None:
     text = "The pump of the quay stands here in March 1987.\n\nSUPPLY VOLTAGE: 400 V\n"
-    assert "What is the SUPPLY VOLTAGE?" not in all_questions(Paper(text, title="", name="scan0001.txt"))
+    assert "What is the SUPPLY VOLTAGE?" not in possible_questions(Paper(text, title="", name="scan0001.txt"))
 
 
 def test_a_conjunction_at_the_begin_of_a_sentence_is_left_out() -> None:
-    found = all_questions(
+    found = possible_questions(
         Paper("# Notes\n\nBut Martha Kellogg designed the tide pump of Selby in March 1987.\n")
     )
     assert found
@@ -55,7 +57,7 @@ def test_a_conjunction_at_the_begin_of_a_sentence_is_left_out() -> None:
 
 
 def asked(text: str, title: str = "Notes of the Mill", name: str = "paper.md") -> dict[str, str]:
-    found = all_questions(Paper(f"# {title}\n\n{text}\n" if title else text, name=name))
+    found = possible_questions(Paper(f"# {title}\n\n{text}\n" if title else text, name=name))
     return {question: item["answer"] for question, item in found.items()}
 
 

@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from qagen_dagster.models.embedded.conversation import split_frame
-from tests.models.embedded.driver import Paper, generate, run
+from tests.models.embedded.driver import Paper, generate, possible_questions, run
 
 BODY = "The tide pump stands on the quay. Martha Kellogg designed the tide pump in March 1987 after a fire.\n"
 TITLES = st.lists(
@@ -61,5 +61,5 @@ def test_a_document_without_a_title_is_named_by_its_file_if_the_text_confirms_it
         ("report-2023.txt", 'According to "Report 2023", '),
         ("scan-0001.txt", None),
     ):
-        found = generate(Paper(text, title="begins: the report", name=name))
-        assert found[1]["question"].startswith(shown) if shown else found[0] == "report_exhausted", found
+        found = list(possible_questions(Paper(text, title="begins: the report", name=name)))
+        assert found[0].startswith(shown) if shown else not found, found
