@@ -37,9 +37,7 @@ RTL = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 _ACCENT = re.compile(
     "([\xa8\xb4\xb8])([ACEIOUaceiou\u0131])|(?<=[^\\W\\d_])([\u02c6\u02dc])([aeiou\u0131n])|(\u0338) ?(\\S)|(/)(\u2208)"
 )
-_MARKED = dict(
-    zip("\xa8\xb4\xb8\u02c6\u02dc\u0338/", "\u0308\u0301\u0327\u0302\u0303\u0338\u0338", strict=True)
-)
+_COMBINING = str.maketrans("\xa8\xb4\xb8\u02c6\u02dc/", "\u0308\u0301\u0327\u0302\u0303\u0338")
 _LIGATURE = re.compile("[\x1b-\x1f](?:(?=[a-z])|(?<=[a-zA-Z].))")
 _LIGATURES = {"\x1b": "ff", "\x1c": "fi", "\x1d": "fl", "\x1e": "ffi", "\x1f": "ffl"}  # in TeX's fonts
 # Bold fonts of TeX, such as CMBX12 and SFBX1440. Not all files state that these fonts are bold.
@@ -48,12 +46,9 @@ _SAMPLE = 1_000  # characters of a page that decide its direction
 _PRESENTATION = re.compile("[\ufb00-\ufdfb\ufe70-\ufefc]+")
 # Parts of tall brackets, which have these codes in every font.
 _BRACKETS = "\u239b\u239c\u239d\u23a1\u23a2\u23a3\u23a7\u23a8\u23a9\u23aa\u23ae\u239e\u239f\u23a0\u23a4\u23a5\u23a6\u23ab\u23ac\u23ad"
-_EXTENSION = re.compile("CMEX|[tp]xex|MathExtension")
+_EXTENSION = re.compile("CMEX|[tp]xex|MathE")
 # A font of TeX and a bracket, large operator or root, which hangs below its own baseline. Letters are codes of operators and roots.
-_HANGING = re.compile(
-    f"(?:{_EXTENSION.pattern}).* [][()P-Zp-s\u220f\u2211\u221a\u222a\u222b]$|(?:CMSY|[tp]xsy|MathSymbols).* \u221a$"
-)
-_HANGS = 0.8  # distance from the baseline of a hanging sign to that of the text, relative to the letter size
+_HANGING = re.compile("(?:CMEX|xex|MathE).* [][()P-Zp-s\u220f\u2211\u221a\u222b]$|(?:SY|xsy|MathS).* \u221a$")
 _HYPHEN = re.compile(
     "\xad[ \xa0]*$|(?<=\\d)\xad|(?<![-\u2010-\u2015])\xad(?=[^\\s\\w\u2010-\u2015-]|\\d)", re.MULTILINE
 )
@@ -72,10 +67,8 @@ _SHORT = 300  # maximum bytes of commands that write a raised number
 _RAISED = re.compile(r"[^\s*\u2217]{0,7}[^\W_][^\s*\u2217]{0,7}")
 _PLAIN = re.compile(r"[-\u2212\u2013+]?\w+[-\u2212\u2013+]?")
 _ORDINAL = re.compile(r"st|nd|rd|th|TM|SM|er")
-_ONE = r"[a-z\d\u03b1-\u03c9\U0001d44e-\U0001d467]"
-_LOWERED = re.compile(
-    rf"\d{{1,3}}|[a-z]{{1,8}}| ?{_ONE}(?:,{_ONE})?|[+\u2212]\d|((?:[A-Z]|{_ONE})[+\u2212]{_ONE})"
-)
+_I = r"[a-z\d\u03b1-\u03c9\U0001d44e-\U0001d467]"  # one letter of an index
+_LOWERED = re.compile(rf"\d{{1,3}}|[a-z]{{1,8}}| ?{_I}(?:,{_I})?|[+\u2212]\d|((?:[A-Z]|{_I})[+\u2212]{_I})")
 _FRACTION = ("\u2044", "/")  # after a raised numerator
 _Run = tuple[bool, str, float, str]  # whether it is raised, the font's family and size, the letters
 
@@ -110,16 +103,17 @@ _TABLES: dict[re.Pattern[str], dict[int, str]] = {
     re.compile("Wingdings"): _WINGDINGS,
     re.compile("Dingbats"): {0x13: "\u2713", 0x14: "\u2714", 0x17: "\u2717", 0x18: "\u2718"},
     re.compile("[tp]xsyc"): {ord("<"): "\u2209"},
-    # "7" is the start of an arrow from a bar.
-    re.compile(r"(?:CM|MS|EU)B?SY|[tp]xsy|MTSY"): {**_from_zero(_SIGNS["oms"]), ord("7"): ""},
+    re.compile("CMB?SY|[tp]xsy|(?:EU|MS|MT)SY"): {
+        **_from_zero(_SIGNS["oms"]),
+        ord("7"): "",
+    },  # a bar before an arrow
     re.compile(r"CM(?:MIB?|BMI)\d*|(?:tx|px)mi\b"): _from_zero(_SIGNS["oml"]),
     _EXTENSION: dict(enumerate(_SIGNS["omx"])),
     re.compile(r"CM[A-Z]+\d+"): _from_zero(_SIGNS["ot1"]),
     re.compile(r"(?:SF|EC|LM)[A-Z]{2,4}\d+|LMRoman"): _from_zero(_SIGNS["t1"]),
 }
 _NONE: dict[int, str] = {}
-# These draw symbols for the codes of letters.
-_LETTERS = ("MathematicalPi", "Symbol", "Wingdings", "CMEX", "MathExtension", "xsyc")
+_LETTERS = ("MathematicalPi", "Symbol", "Wingdings", "CMEX", "MathE", "xsyc")  # have symbols for letters
 
 
 @cache
@@ -301,7 +295,7 @@ def clean(text: str) -> str:
 
 def _composed(accent: re.Match[str]) -> str:
     sign, letter = filter(None, accent.groups())
-    whole = unicodedata.normalize("NFC", letter.replace("\u0131", "i") + _MARKED[sign])
+    whole = unicodedata.normalize("NFC", letter.replace("\u0131", "i") + sign.translate(_COMBINING))
     return whole if len(whole) == 1 else accent[0]
 
 
@@ -338,26 +332,20 @@ def mark_checkboxes(f: Fragments, boxes: Iterable[CheckBox]) -> None:
 def mark_scripts(printed: Printed, f: Fragments, fonts: frozenset[str]) -> None:
     """Write "^" before raised letters and "_" before lowered ones. Write characters of symbol fonts as they look; `fonts` are the document's."""
     letters = has_symbols(fonts) and has_symbols(printed.content.fonts())
-    symbols = f.raw or letters
-    if not (symbols or _is_suspect(f) or _mixes_sizes(printed.content.commands)):
+    if not (letters or f.raw or _is_suspect(f) or _mixes_sizes(printed.content.commands)):
         return
     lines = printed.html
     for n, text in enumerate(f.text):
         line = lines[f.line[n]]
-        if line.count(_RUN) == 1 and not (letters or (f.raw and _ENTITY in line)):
+        if line.count(_RUN) < (1 if letters or (f.raw and _ENTITY in line) else 2):
             continue
         runs = _runs(line)
-        sizes = [size for _, _, size, _ in runs]
+        plain = "".join([text for *_, text in runs])
         hangs = len(runs) > 1 and _EXTENSION.search(runs[0][1])
         if hangs or any(raised and runs[0][2] <= _SMALL * size for raised, _, size, _ in runs):
             runs = _levelled(runs, printed.letters({f.line[n]})[f.line[n]])
-        mixed = bool(sizes) and min(sizes) <= _SMALL * max(sizes)
-        if not (f.raw or mixed or (symbols and any(table_of(family) for _, family, _, _ in runs))):
-            continue
-        plain, shown = "".join([text for *_, text in _runs(line)]), _marked(runs)
-        if shown == plain:
-            continue
-        if "".join(clean(plain).split()) == "".join(text.split()):  # no part of the line is hidden
+        shown = _marked(runs)
+        if shown != plain and "".join(clean(plain).split()) == "".join(text.split()):  # no part is hidden
             f.text[n] = clean(shown).strip() or text
 
 
@@ -381,19 +369,12 @@ def _levelled(runs: list[_Run], letters: Sequence[Letter]) -> list[_Run]:
     starts = accumulate((len(text) for *_, text in runs[:-1]), initial=0)
     heights = [letters[min(start, len(letters) - 1)].base for start in starts]
     (_, family, small, first), *rest = runs
-    hangs = _EXTENSION.search(family) is not None
-    least = small * _SMALL if hangs else small / _SMALL
-    large = (
-        y
-        for y, (raised, font, size, _) in zip(heights, runs, strict=True)
-        if (raised or hangs) and size >= least and not _EXTENSION.search(font)
-    )
-    base = next(large, heights[0] + small * _HANGS)
-    others = [
-        (y < base - size / 10, family, size, text)
-        for y, (_, family, size, text) in zip(heights[1:], rest, strict=True)
-    ]
-    return [(False, family, small, f"_{first}" if first.isdigit() else first), *others]
+    others = list(zip(heights[1:], rest, strict=True))
+    least = small * _SMALL if (hangs := _EXTENSION.search(family)) else small / _SMALL
+    large = (y for y, (raised, _, size, _) in others if (raised or hangs) and size >= least)
+    base = next(large, heights[0] + small * _SMALL)
+    levels = [(y < base - size / 10, font, size, text) for y, (_, font, size, text) in others]
+    return [(False, family, small, f"_{first}" if first.isdigit() else first), *levels]
 
 
 @lru_cache(1_000)
@@ -450,15 +431,14 @@ def _parts(runs: list[_Run]) -> list[tuple[str, str]]:
     """The parts of a line, each with its kind: raised ("^"), lowered ("_") or ordinary ("")."""
     parts: list[tuple[str, list[str]]] = []
     size, last = runs[0][2], None
+    noted = runs[1:] and runs[0][3].isdigit() and size <= _SMALL * runs[1][2] and runs[1][3][0] != "."
     for raised, family, now, text in runs:
         if table := table_of(family):
             text = text.translate(table)
         kind = "" if now > _SMALL * size else "^" if raised else "_"
         if kind == last or (parts and not text.strip()):
             parts[-1][1].append(text)
-        elif (
-            not parts and text.isdigit() and runs[1:] and size <= _SMALL * runs[1][2] and runs[1][3][0] != "."
-        ):
+        elif not parts and noted:
             last = "^"
             parts.append((last, [f"{text} "]))  # a footnote's own mark
         else:
