@@ -26,16 +26,18 @@ from qagen_dagster.records.data_files import read_table
 _TALL = 16  # tenths of the letter size; a fragment that is taller may run up or down
 _COMMON = bytes(range(0x20, 0x7F))  # characters that need no repair
 _ODD = re.compile(
-    "[\x00-\x09\x0b-\x1f\x7f-\xa0\xa8\xad\xb4\xb8\u02dc\u0590-\u08ff\u1680\u2000-\u200b\u2028-\u202f\u205f\u2060\u2066-\u2069"
+    "[\x00-\x09\x0b-\x1f\x7f-\xa0\xa8\xad\xb4\xb8\u02c6\u02dc\u0338\u2208\u0590-\u08ff\u1680\u2000-\u200b\u2028-\u202f\u205f\u2060\u2066-\u2069"
     "\ufb00-\ufdff\ufe70-\ufeff\ud800-\uf8ff]"
 )  # characters that may need repair, and right-to-left letters
 _RAW = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ue000-\uf8ff]")  # codes without a character
 _BULLET = re.compile("^[\ue000-\uf8ea](?=\\s|$)", re.MULTILINE)
 _WESTERN = re.compile("[A-Za-z\xc0-\u052f]")
-RTL = re.compile("[\u0590-\u08ff\ufb1d-\ufefc]")
+RTL = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 # Accents that TeX prints as separate characters before a letter. A tilde counts only in a word, since it may be part of an address.
-_ACCENT = re.compile("([\xa8\xb4\xb8])([ACEIOUaceiou\u0131])|(?<=[^\\W\\d_])(\u02dc)([nao])")
-_COMBINING = {"\xa8": "\u0308", "\xb4": "\u0301", "\xb8": "\u0327", "\u02dc": "\u0303"}
+_ACCENT = re.compile(
+    "([\xa8\xb4\xb8])([ACEIOUaceiou\u0131])|(?<=[^\\W\\d_])([\u02c6\u02dc])([aeiou\u0131n])|(\u0338) ?(\\S)|(/)(\u2208)"
+)
+_COMBINING = str.maketrans("\xa8\xb4\xb8\u02c6\u02dc/", "\u0308\u0301\u0327\u0302\u0303\u0338")
 _LIGATURE = re.compile("[\x1b-\x1f](?:(?=[a-z])|(?<=[a-zA-Z].))")
 _LIGATURES = {"\x1b": "ff", "\x1c": "fi", "\x1d": "fl", "\x1e": "ffi", "\x1f": "ffl"}  # in TeX's fonts
 # Bold fonts of TeX, such as CMBX12 and SFBX1440. Not all files state that these fonts are bold.
@@ -44,6 +46,9 @@ _SAMPLE = 1_000  # characters of a page that decide its direction
 _PRESENTATION = re.compile("[\ufb00-\ufdfb\ufe70-\ufefc]+")
 # Parts of tall brackets, which have these codes in every font.
 _BRACKETS = "\u239b\u239c\u239d\u23a1\u23a2\u23a3\u23a7\u23a8\u23a9\u23aa\u23ae\u239e\u239f\u23a0\u23a4\u23a5\u23a6\u23ab\u23ac\u23ad"
+_EXTENSION = re.compile("CMEX|[tp]xex|MathE")
+# A font of TeX and a bracket, large operator or root, which hangs below its own baseline. Letters are codes of operators and roots.
+_HANGING = re.compile("(?:CMEX|xex|MathE).* [][()P-Zp-s\u220f\u2211\u221a\u222b]$|(?:SY|xsy|MathS).* \u221a$")
 _HYPHEN = re.compile(
     "\xad[ \xa0]*$|(?<=\\d)\xad|(?<![-\u2010-\u2015])\xad(?=[^\\s\\w\u2010-\u2015-]|\\d)", re.MULTILINE
 )
@@ -62,7 +67,8 @@ _SHORT = 300  # maximum bytes of commands that write a raised number
 _RAISED = re.compile(r"[^\s*\u2217]{0,7}[^\W_][^\s*\u2217]{0,7}")
 _PLAIN = re.compile(r"[-\u2212\u2013+]?\w+[-\u2212\u2013+]?")
 _ORDINAL = re.compile(r"st|nd|rd|th|TM|SM|er")
-_LOWERED = re.compile(r"\d{1,3}|[a-z]{1,8}|[a-z\d],[a-z\d]")
+_I = r"[a-z\d\u03b1-\u03c9\U0001d44e-\U0001d467]"  # one letter of an index
+_LOWERED = re.compile(rf"\d{{1,3}}|[a-z]{{1,8}}| ?{_I}(?:,{_I})?|[+\u2212]\d|((?:[A-Z]|{_I})[+\u2212]{_I})")
 _FRACTION = ("\u2044", "/")  # after a raised numerator
 _Run = tuple[bool, str, float, str]  # whether it is raised, the font's family and size, the letters
 
@@ -96,14 +102,18 @@ _TABLES: dict[re.Pattern[str], dict[int, str]] = {
     re.compile(r"Symbol(?:MT|PS|Std|\b)"): {**_GREEK, **_SYMBOL},
     re.compile("Wingdings"): _WINGDINGS,
     re.compile("Dingbats"): {0x13: "\u2713", 0x14: "\u2714", 0x17: "\u2717", 0x18: "\u2718"},
-    re.compile(r"(?:CM|MS|EU)(?:B?SY|SY)\d*|(?:tx|px)sy|MTSY"): _from_zero(_SIGNS["oms"]),
+    re.compile("[tp]xsyc"): {ord("<"): "\u2209"},
+    re.compile("CMB?SY|[tp]xsy|(?:EU|MS|MT)SY"): {
+        **_from_zero(_SIGNS["oms"]),
+        ord("7"): "",
+    },  # a bar before an arrow
     re.compile(r"CM(?:MIB?|BMI)\d*|(?:tx|px)mi\b"): _from_zero(_SIGNS["oml"]),
-    re.compile(r"CMEX\d*|(?:tx|px)ex\b"): dict(enumerate(_SIGNS["omx"])),
+    _EXTENSION: dict(enumerate(_SIGNS["omx"])),
     re.compile(r"CM[A-Z]+\d+"): _from_zero(_SIGNS["ot1"]),
     re.compile(r"(?:SF|EC|LM)[A-Z]{2,4}\d+|LMRoman"): _from_zero(_SIGNS["t1"]),
 }
 _NONE: dict[int, str] = {}
-_LETTERS = ("MathematicalPi", "Symbol", "Wingdings", "CMEX")  # these draw symbols for the codes of letters
+_LETTERS = ("MathematicalPi", "Symbol", "Wingdings", "CMEX", "MathE", "xsyc")  # have symbols for letters
 
 
 @cache
@@ -218,6 +228,10 @@ def fragments_of(printed: bytes) -> Fragments:
         texts = list(filter(None, texts))
     if not texts:
         return Fragments([], [], [], [], [], [], [], [], [], rtl=False, upright=True)
+    for line in lines:
+        if len(line.text) == 1 and _HANGING.search(f"{line.font.name} {line.text}"):
+            box, size = line.bbox, line.font.size
+            box.y, box.h, line.y = line.y + size // 5, size, line.y + size
     boxes = [line.bbox for line in lines]
     left, top = [box.x for box in boxes], [box.y for box in boxes]
     wide, high = [box.w for box in boxes], [box.h for box in boxes]
@@ -281,7 +295,7 @@ def clean(text: str) -> str:
 
 def _composed(accent: re.Match[str]) -> str:
     sign, letter = filter(None, accent.groups())
-    whole = unicodedata.normalize("NFC", letter.replace("\u0131", "i") + _COMBINING[sign])
+    whole = unicodedata.normalize("NFC", letter.replace("\u0131", "i") + sign.translate(_COMBINING))
     return whole if len(whole) == 1 else accent[0]
 
 
@@ -317,26 +331,22 @@ def mark_checkboxes(f: Fragments, boxes: Iterable[CheckBox]) -> None:
 
 def mark_scripts(printed: Printed, f: Fragments, fonts: frozenset[str]) -> None:
     """Write "^" before raised letters and "_" before lowered ones. Write characters of symbol fonts as they look; `fonts` are the document's."""
-    symbols = f.raw or (has_symbols(fonts) and has_symbols(printed.content.fonts()))
-    if not (symbols or _is_suspect(f) or _mixes_sizes(printed.content.commands)):
+    letters = has_symbols(fonts) and has_symbols(printed.content.fonts())
+    if not (letters or f.raw or _is_suspect(f) or _mixes_sizes(printed.content.commands)):
         return
     lines = printed.html
     for n, text in enumerate(f.text):
         line = lines[f.line[n]]
-        if line.count(_RUN) == 1 and (not symbols or (f.raw and _ENTITY not in line)):
+        if line.count(_RUN) < (1 if letters or (f.raw and _ENTITY in line) else 2):
             continue
         runs = _runs(line)
-        sizes = [size for _, _, size, _ in runs]
-        if any(raised and runs[0][2] <= _SMALL * size for raised, _, size, _ in runs):
+        plain = "".join([text for *_, text in runs])
+        hangs = len(runs) > 1 and _EXTENSION.search(runs[0][1])
+        if hangs or any(raised and runs[0][2] <= _SMALL * size for raised, _, size, _ in runs):
             runs = _levelled(runs, printed.letters({f.line[n]})[f.line[n]])
-        mixed = bool(sizes) and min(sizes) <= _SMALL * max(sizes)
-        if not (f.raw or mixed or (symbols and any(table_of(family) for _, family, _, _ in runs))):
-            continue
-        plain, shown = "".join([text for *_, text in _runs(line)]), _marked(runs)
-        if shown == plain:
-            continue
-        if "".join(clean(unescape(plain)).split()) == "".join(text.split()):  # no part of the line is hidden
-            f.text[n] = clean(unescape(shown)).strip() or text
+        shown = _marked(runs)
+        if shown != plain and "".join(clean(plain).split()) == "".join(text.split()):  # no part is hidden
+            f.text[n] = clean(shown).strip() or text
 
 
 def _runs(line: str) -> list[_Run]:
@@ -345,28 +355,26 @@ def _runs(line: str) -> list[_Run]:
     for part in parts:
         style, _, rest = part.partition(">")
         text, _, after = rest.partition("<")
-        shown = _CODE.sub(lambda code: chr(int(code[1], 16)), text) if "&" in text else text
+        shown = unescape(_CODE.sub(lambda code: chr(int(code[1], 16)), text)) if "&" in text else text
         runs.append(("<sup>" in between, *_family_and_size(style), shown))
         between = after
     return runs
 
 
 def _levelled(runs: list[_Run], letters: Sequence[Letter]) -> list[_Run]:
-    """The runs of a line that begins with lowered letters, with heights compared with the line's first large letter.
+    """The runs of a line that begins with lowered letters or a hanging sign, with heights compared with the line's first large letter.
 
     The library compares them with the first letter.
     """
-    starts = accumulate((len(unescape(text)) for *_, text in runs[:-1]), initial=0)
+    starts = accumulate((len(text) for *_, text in runs[:-1]), initial=0)
     heights = [letters[min(start, len(letters) - 1)].base for start in starts]
     (_, family, small, first), *rest = runs
-    base = next(
-        y for y, (raised, _, size, _) in zip(heights, runs, strict=True) if raised and small <= _SMALL * size
-    )
-    others = [
-        (y < base - size / 10, family, size, text)
-        for y, (_, family, size, text) in zip(heights[1:], rest, strict=True)
-    ]
-    return [(False, family, small, f"_{first}" if first.isdigit() else first), *others]
+    others = list(zip(heights[1:], rest, strict=True))
+    least = small * _SMALL if (hangs := _EXTENSION.search(family)) else small / _SMALL
+    large = (y for y, (raised, _, size, _) in others if (raised or hangs) and size >= least)
+    base = next(large, heights[0] + small * _SMALL)
+    levels = [(y < base - size / 10, font, size, text) for y, (_, font, size, text) in others]
+    return [(False, family, small, f"_{first}" if first.isdigit() else first), *levels]
 
 
 @lru_cache(1_000)
@@ -407,12 +415,13 @@ def _marked(runs: list[_Run]) -> str:
     text = ""
     for (kind, part), (_, after) in pairwise([*_parts(runs), ("", "")]):
         shown, before = part.strip(), text[-1:]
+        index = _LOWERED.fullmatch(part.rstrip()) if kind == "_" else None
         if kind == "^" and not after.startswith(_FRACTION):
             text += _raised(shown, before) + part[len(part.rstrip()) :]
         elif kind == "^" and before.isdigit():
             text += f" {part}"  # the numerator of a mixed number
-        elif kind == "_" and (before.isalnum() or before in ")]") and _LOWERED.fullmatch(shown):
-            text += f"_{part}"
+        elif index and (before.isalnum() or before in ")]\u2206"):
+            text += f"_({shown}){part[len(index[0]) :]}" if index[1] else f"_{part}"
         else:
             text += part
     return text
@@ -422,13 +431,14 @@ def _parts(runs: list[_Run]) -> list[tuple[str, str]]:
     """The parts of a line, each with its kind: raised ("^"), lowered ("_") or ordinary ("")."""
     parts: list[tuple[str, list[str]]] = []
     size, last = runs[0][2], None
+    noted = runs[1:] and runs[0][3].isdigit() and size <= _SMALL * runs[1][2] and runs[1][3][0] != "."
     for raised, family, now, text in runs:
         if table := table_of(family):
             text = text.translate(table)
         kind = "" if now > _SMALL * size else "^" if raised else "_"
         if kind == last or (parts and not text.strip()):
             parts[-1][1].append(text)
-        elif not parts and text.isdigit() and len(runs) > 1 and size <= _SMALL * runs[1][2]:
+        elif not parts and noted:
             last = "^"
             parts.append((last, [f"{text} "]))  # a footnote's own mark
         else:
@@ -439,7 +449,7 @@ def _parts(runs: list[_Run]) -> list[tuple[str, str]]:
 
 
 def _raised(shown: str, before: str) -> str:
-    if before.isspace() or before in "([" or _ORDINAL.fullmatch(shown) or not _RAISED.fullmatch(shown):
+    if before.isspace() or before in "([{" or _ORDINAL.fullmatch(shown) or not _RAISED.fullmatch(shown):
         return f"^{shown}" if not before and shown.isdigit() else shown
     if before.isdigit() and shown in "o\u2218\u25e6":
         return "\u00b0"

@@ -26,7 +26,7 @@ _HEADING_NUMBER = re.compile(r"[\d.]+")
 _DOTS = re.compile(r"[. …·]+")
 # A numerator at the end of one fragment and its denominator at the start of the next. After a minus, a raised and a lowered
 # number may also be an exponent and an index.
-_STACKED = re.compile(r"(^|[\s(]|[\u2212-](?=\d+\0\^|\^\d+\0_))\^?(\d{1,2})\0[_^](\d{1,2})(?!\w)")
+_STACKED = re.compile(r"(^|[\s(\[{]|[\u2212-](?=\d+\0\^|\^\d+\0_))\^?(\d{1,2})\0[_^](\d{1,2})(?!\w)")
 _WIDE = 18  # minimum distance between two cells, in tenths of the letter size
 _CLOSE = 10  # the same minimum distance, but in a row of more than two fragments
 _EXACT = 5  # tenths of a point; cells of one column have edges that are closer

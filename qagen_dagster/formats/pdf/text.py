@@ -47,8 +47,6 @@ _KILLERS = "".join(chr(start + 0x4D) for start in _SCRIPTS)
 _SIGN = re.compile(f"[{_SIGNS}]")
 _MISPLACED = re.compile(f"(?:(?<![\u0900-\u0d7f])|(?<=[{_SIGNS}{_KILLERS}]))[{_SIGNS}]")
 _MAX_MISPLACED = 0.1  # share of the vowel signs that follow no consonant
-_BANG = re.compile(r"(?<![^\s(|])!(?= ?(?:\| )?\(?\d)")  # before an amount
-_BANGS = 3  # minimum number of these on a page that shows no "$"
 
 
 def is_garbled(texts: Sequence[str]) -> bool:
@@ -84,14 +82,6 @@ def _lacks_vowels(sample: str) -> bool:
         return False
     few_vowels = len(letters) - len(letters.translate(None, _VOWELS)) < _MIN_VOWELS * len(letters)
     return few_vowels and len(set(letters)) >= _MIN_ALPHABET
-
-
-def marked(texts: list[str]) -> list[str]:
-    """The lines of a page, with U+FFFD for a currency symbol that the text layer gives as "!"."""
-    if sum(text.count("!") for text in texts) < _BANGS or any("$" in text for text in texts):
-        return texts
-    found = [_BANG.subn("\ufffd", text) for text in texts]
-    return [text for text, _ in found] if sum(count for _, count in found) >= _BANGS else texts
 
 
 def _is_noise(texts: Sequence[str]) -> bool:
@@ -205,7 +195,7 @@ def _read(pdf: Pdf, number: int, recogniser: Recogniser, text: PdfText) -> tuple
         text.hidden.append(number + 1)
     if texts and not is_garbled(texts):
         font = fragments.font
-        return marked(texts), [font[row[0]] if row else _NO_FONT for _, row in lines]
+        return texts, [font[row[0]] if row else _NO_FONT for _, row in lines]
     page = pdf.page(number)
     if texts or worth_recognising(page):
         recognised = recogniser.text_of(page)

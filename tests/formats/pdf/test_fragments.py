@@ -115,6 +115,8 @@ def test_a_mark_after_a_number_does_not_change_it():
         ("A litre of H", "2", "O weighs one kilogram", "A litre of H_2O weighs one kilogram"),
         ("At 3m a vector of d", "model", " numbers", "At 3m a vector of d_model numbers"),
         ("A firm called A", "CME", " in small capitals", "A firm called ACME in small capitals"),
+        ("The sum of f(x", "i+1", ") is zero", "The sum of f(x_(i+1)) is zero"),
+        ("The answer is 2", " or", " 3 of them", "The answer is 2 or 3 of them"),
     ],
 )
 def test_lowered_letters(base: str, lowered: str, after: str, shown: str):
@@ -128,6 +130,15 @@ def test_the_mark_of_a_footnote_stands_apart_from_its_first_word():
         page.insert_text((64, 706), "As the millers said.", fontsize=9)
 
     assert lines(pdf(draw))[-1] == "^4 As the millers said."
+
+
+def test_a_small_digit_before_a_decimal_point_is_no_mark() -> None:
+    def draw(page: pymupdf.Page) -> None:
+        with_raised("It stood still for 2", "4")(page)
+        page.insert_text((60, 706), "1", fontsize=6)
+        page.insert_text((63.4, 706), ".6 on the scale", fontsize=9)
+
+    assert lines(pdf(draw))[-1] == "1.6 on the scale"
 
 
 @pytest.mark.parametrize(
@@ -162,6 +173,9 @@ def test_codes_are_the_signs_of_their_fonts_and_others_are_marked() -> None:
         ("It is ", "Unheard", b"\x00"),
         ("S", "SFRM1000", b"\x1c"),
         ("Half a ", "CMEX10", b"X0h"),
+        ("Not in ", "txsyc", b"<"),
+        ("Below ", "SymbolMT", b"<"),
+        ("Maps to ", "CMSY10", b"7"),
     )
     assert lines(page)[1:] == [
         "It is \u22120.5 m",
@@ -172,10 +186,38 @@ def test_codes_are_the_signs_of_their_fonts_and_others_are_marked() -> None:
         "It is \ufffd0.5 m",
         "Sfi0.5 m",
         "Half a \u2211\u239b[0.5 m",
+        "Not in \u22090.5 m",
+        "Below <0.5 m",
+        "Maps to 0.5 m",
     ]
 
 
-@pytest.mark.parametrize("start", ["Pay 3 or (", "A sum of -"])
+def with_hanging(page: pymupdf.Page, x: float, y: float, letter: str) -> bytes:
+    """The document of a page, with a letter of a font whose signs hang below their baseline."""
+    page.insert_text((x, y), letter, fontsize=11, fontname="cour")
+    document = page.parent
+    xref = next(one[0] for one in page.get_fonts() if one[3] == "Courier")
+    document.xref_set_key(xref, "BaseFont", "/CMEX10")
+    return document.tobytes()
+
+
+def test_a_root_stands_in_the_line_of_its_operand() -> None:
+    page = pymupdf.open("pdf", coded(("It is ", "Unheard", b"\x03")))[0]
+    page.insert_text((60, 200), "The side is", fontsize=11)
+    page.insert_text((126.6, 200), "2 metres long", fontsize=11)
+    assert lines(with_hanging(page, 120, 191, "p"))[-1] == "The side is \u221a2 metres long"
+
+
+def test_a_number_raised_after_a_hanging_bracket_is_an_exponent() -> None:
+    page = pymupdf.open("pdf", pdf("A page of numbers"))[0]
+    data = with_hanging(page, 60, 190, ")")
+    page = pymupdf.open("pdf", data)[0]
+    page.insert_text((66, 193), "2", fontsize=7)
+    page.insert_text((71, 199), " = 4 m", fontsize=11)
+    assert lines(page.parent.tobytes())[-1] == ")^2 = 4 m"
+
+
+@pytest.mark.parametrize("start", ["Pay 3 or (", "A sum of -", "A set of {"])
 def test_small_numbers_above_each_other_are_a_fraction(start: str) -> None:
     def draw(page: pymupdf.Page) -> None:
         page.insert_text((108 - pymupdf.get_text_length(start, fontsize=11), 100), start, fontsize=11)
@@ -202,3 +244,7 @@ def test_a_line_that_begins_with_a_lowered_letter_is_compared_with_its_first_lar
 def test_a_soft_hyphen_beside_a_digit_or_sign_is_a_hyphen() -> None:
     text = "2018\xad04\xad17 \xad5 db\xad>x role\xadplaying 6pm-\xad\u20107pm a\xad\xada\xad"
     assert clean(text) == "2018-04-17 -5 db->x roleplaying 6pm-\u20107pm a-a-"
+
+
+def test_signs_of_two_characters_become_one() -> None:
+    assert clean("x\u0338 = y, z /\u2208 U, voc\u02c6e, \u02c6e") == "x\u2260 y, z \u2209 U, voc\xea, \u02c6e"

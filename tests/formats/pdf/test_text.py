@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from qagen_dagster.errors import DocumentError
-from qagen_dagster.formats.pdf.text import is_garbled, marked
+from qagen_dagster.formats.pdf.text import is_garbled
 from tests.formats.pdf.samples import BODY, parse, pdf
 
 ENGLISH = "The lamp of the harbour was lit in the year of the storm by the daughter of the keeper."
@@ -81,15 +81,3 @@ def test_a_page_that_asks_to_wait_is_garbled() -> None:
     with pytest.raises(DocumentError) as failure:
         parse(pdf(wait))
     assert failure.value.outcome == "garbled"
-
-
-def test_a_sign_before_numbers_that_reads_as_a_bang_is_marked() -> None:
-    rows = ["Products | ! | 96,388", "Basic ! 1.89", "Common stock, !0.01 par", "Sold! 3 left"]
-    assert marked(rows) == [
-        "Products | \ufffd | 96,388",
-        "Basic \ufffd 1.89",
-        "Common stock, \ufffd0.01 par",
-        "Sold! 3 left",
-    ]
-    assert marked([*rows, "in $"]) == [*rows, "in $"]
-    assert marked(["Wait! 3 cats", "Five! 4", "Oh! 7"]) == ["Wait! 3 cats", "Five! 4", "Oh! 7"]
