@@ -19,7 +19,7 @@ from qagen_dagster.records.questions.published import (
 from qagen_dagster.records.questions.results import Evidence, GenerationMetadata, RejectionReason
 from tests.loop.conftest import COMBINATION, PlayedWorkspace
 from tests.loop.questions.publication.test_publish import finish, make
-from tests.loop.test_review import decision
+from tests.loop.test_review_decisions import decision
 
 
 def verdict(**found: bool | None) -> PublishedVerdict:
