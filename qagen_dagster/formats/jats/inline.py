@@ -220,7 +220,8 @@ def _row(elements: list[Element]) -> str:
         apart = not last and text[-1:].isdigit() and part[:1].isdigit()  # an invisible operator is between
         apart |= bool(glued) and (part[:1].isalnum() or (part[:1] == "(" and glued[0][0] == "/"))
         apart |= after and bool(_PARTED.match(part)) and not _is_enclosed(part)
-        text, last = text + " " * apart + part, part
+        text += " " * apart + part
+        last = part
     return text
 
 
