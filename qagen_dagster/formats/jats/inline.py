@@ -442,7 +442,6 @@ _SPECIAL: dict[str, Callable[[Element, list[str]], None]] = {
     "sup": _superscript,
     "sub": _subscript,
     "xref": _reference,
-    # A picture or a private character is its alternative text, or else U+FFFD.
     **dict.fromkeys(
         ("inline-graphic", "private-char"),
         lambda element, parts: parts.append(line_of(next(below(element, "alt-text"), None)) or UNREADABLE),
