@@ -31,9 +31,7 @@ _ROMANS = {name: number for number, name in enumerate(_ROMAN_NUMBERS.split(), 1)
 _TEXT_CHARS = 40  # minimum length of a line of running text
 _CENTRED = 15  # minimum indentation of a centred line
 _CASE_LINES = 60  # lines from the start of a file in which the parties of a case are searched
-_OVERPRINTED = re.compile(
-    "\x1b\\[[0-9;?]*[A-Za-z]|_\x08|\x08_|(.)\x08(?=\\1)"
-)  # colours, underlined and bold type of terminals
+_OVERPRINTED = re.compile("\x1b\\[[0-9;?]*[A-Za-z]|_\x08|\x08_|(.)\x08(?=\\1)")  # type of terminals
 _HEADER_LINES = 40  # lines from the start of a file that may be a header
 _FIELD = re.compile(
     r"(Title|Author|Authors|Language|Date|Release Date|DOI):[ \t]+(\S.{0,300})", re.IGNORECASE

@@ -6,7 +6,7 @@ volume, pages, DOI.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from qagen_dagster.formats.base import Labels, caption_label
 from qagen_dagster.formats.jats.inline import (
@@ -266,14 +266,14 @@ class BodyWriter:
         def write(element: Element, level: int) -> None:
             before, title = self._out.mark(), _heading_of(element) or otherwise
             self._out.heading(title, level)
-            self._notes_in(first(element, "title"), level)
+            self._each(_notes_in(named(element, "title")), level)
             self._each(element, level + 1 if title else level)
             self._out.drop_empty_headings(before)
 
         return write
 
-    def _each(self, element: Element, level: int) -> None:
-        for child in children(element):
+    def _each(self, element: Iterable[Element], level: int) -> None:
+        for child in element:
             self.write(child, level)
 
     def _paragraph(self, element: Element, level: int) -> None:
@@ -300,7 +300,7 @@ class BodyWriter:
                     buffer.append(citation_text(child))
                 else:
                     add_text(child, buffer)
-                floats += [one for one in child.iter() if local(one) == "fn"]
+                floats += _notes_in([child])
             buffer.append(child.tail or "")
         self._flush(buffer)
         for float_element in floats:
@@ -335,7 +335,7 @@ class BodyWriter:
     def _item(self, element: Element, level: int, mark: str, rest: str) -> None:
         if local(element) in ("p", "title") and not any(local(one) in BLOCKS for one in element):
             self._out.item(inline(element), first=mark, rest=rest)
-            self._notes_in(element, level)
+            self._each(_notes_in(element), level)
         else:
             element.text = mark * (local(element) == "p") + (element.text or "")
             self.write(element, level)
@@ -361,7 +361,7 @@ class BodyWriter:
         label, text = _label_of(element), _joined(_label_of(element), _caption_of(element))
         groups = [*below(element, "tgroup")] or [*below(element, "table")] or [element]
         rows = [row for table in groups for row in table_rows(table)]
-        feet = named(element, "table-wrap-foot", "attrib", "p", "list")
+        feet = named(element, "table-wrap-foot", "attrib", "p", "list", "def-list")
         notes = [line for part in feet for note in _notes(part) for line in wrap(note)]
         start = self._out.block([*wrap(text), *rows, *notes])
         if start is not None:
@@ -376,10 +376,6 @@ class BodyWriter:
             if local(child) != "caption":
                 self.write(child, level)
         return start
-
-    def _notes_in(self, element: Element | None, level: int) -> None:
-        for note in below(element, "fn") if element is not None else ():
-            self._note(note, level)
 
     def _note(self, element: Element, level: int) -> None:
         """Write a footnote after its label."""
@@ -412,12 +408,15 @@ class BodyWriter:
 def _notes(foot: Element) -> list[str]:
     """The footnotes of a table, each after its label if any. A raised mark is written as in the cells ("^a Text")."""
     texts: list[str] = []
-    for paragraph in [foot] if local(foot) in ("attrib", "p") else below(foot, "p", "attrib", "title"):
+    parts = below(foot, "p", "attrib", "title", "def-item")
+    for paragraph in [foot] if local(foot) in ("attrib", "p") else parts:
         parent = paragraph.getparent()
-        is_item = parent is not None and local(parent) in ("fn", "list-item")
-        label = line_of(first(parent, "label")) if is_item else ""
+        if parent is None or local(parent) == "def":
+            continue
+        label = line_of(first(parent, "label")) if local(parent) in ("fn", "list-item") else ""
         mark = next((child for child in paragraph if local(child) == "sup"), None)
-        text = inline(paragraph)
+        between = ": " if local(paragraph) == "def-item" else " "
+        text = between.join(filter(None, segments(paragraph, BLOCKS.union({"fn"}) - {"disp-formula"})))
         if mark is not None and not (paragraph.text or "").strip() and paragraph[0] is mark:
             sign = inline(mark)
             text = f"^{sign} {text.removeprefix(sign).lstrip()}"
@@ -436,6 +435,12 @@ def _heading_of(element: Element) -> str:
 def _label_of(element: Element) -> str:
     """A float's label without trailing punctuation."""
     return line_of(first(element, "label")).rstrip(".:| ")
+
+
+def _notes_in(elements: Iterable[Element]) -> list[Element]:
+    """The notes in running text, without the notes of notes."""
+    inner = ([one] if local(one) == "fn" else _notes_in(one) for one in elements)
+    return [note for notes in inner for note in notes]
 
 
 def _floats_of(element: Element) -> list[Element]:

@@ -220,7 +220,8 @@ def _row(elements: list[Element]) -> str:
         apart = not last and text[-1:].isdigit() and part[:1].isdigit()  # an invisible operator is between
         apart |= bool(glued) and (part[:1].isalnum() or (part[:1] == "(" and glued[0][0] == "/"))
         apart |= after and bool(_PARTED.match(part)) and not _is_enclosed(part)
-        text, last = text + " " * apart + part, part
+        text += " " * apart + part
+        last = part
     return text
 
 
@@ -441,7 +442,6 @@ _SPECIAL: dict[str, Callable[[Element, list[str]], None]] = {
     "sup": _superscript,
     "sub": _subscript,
     "xref": _reference,
-    # A picture or a private character is its alternative text, or else U+FFFD.
     **dict.fromkeys(
         ("inline-graphic", "private-char"),
         lambda element, parts: parts.append(line_of(next(below(element, "alt-text"), None)) or UNREADABLE),

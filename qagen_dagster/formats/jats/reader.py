@@ -43,7 +43,6 @@ _KINDS = {
     "reply": "Author response",
     "article-commentary": "Commentary",
 }
-_OUTER = 6  # levels that may contain the `article` element, since sets and OAI records wrap it
 
 
 def _metadata(article: Element) -> Metadata:
@@ -133,11 +132,8 @@ def _url(meta: Element) -> str | None:
 
 
 def _abstract(meta: Element) -> str | None:
-    for abstract in _abstracts_of(meta):
-        paragraphs = (inline(part) for part in below(abstract, "p"))
-        text = " ".join(part for part in paragraphs if part and not part.startswith("DOI: http"))
-        return tidy(text) or None
-    return None
+    parts = [inline(part) for abstract in _abstracts_of(meta)[:1] for part in below(abstract, "p")]
+    return tidy(" ".join(part for part in parts if part and not part.startswith("DOI: http"))) or None
 
 
 def _date(meta: Element) -> str | None:
@@ -228,11 +224,10 @@ def _written(article: Element) -> Writer:
     body = BodyWriter(writer)
     meta = first(article, "front", "article-meta")
     if meta is not None:
-        _front(writer, body, meta)
+        writer.block([_title_of(meta)] if _title_of(meta) else [])
+        _beginning(writer, body, meta, 1)
     before = writer.blocks
-    _parts(body, article)
-    for number, part in enumerate(named(article, "sub-article", "response"), start=1):
-        _sub_article(writer, body, part, number)
+    _parts(writer, body, article)
     if writer.blocks == before and not (meta is not None and _abstracts_of(meta)):
         raise DocumentError("empty", "an article with neither abstract nor body")
     return writer
@@ -241,12 +236,11 @@ def _written(article: Element) -> Writer:
 def _articles(source: Source) -> tuple[list[Element], list[str]]:
     """The articles of a file, and the names of its unknown entities. Raises DocumentError."""
     root, unknown = read_tree(source.data)
-    level = [root]
-    for _ in range(_OUTER):
-        if found := [one for one in level if local(one) == "article"]:
-            return found, unknown
-        level = [child for one in level for child in children(one)]
-    raise DocumentError("not_what_it_says", f"XML whose root is <{local(root)}>, not a JATS article")
+    named_so = (one for one in root.iter() if local(one) == "article")
+    found = [one for one in named_so if all(local(outer) != "article" for outer in one.iterancestors())]
+    if not found:
+        raise DocumentError("not_what_it_says", f"XML whose root is <{local(root)}>, not a JATS article")
+    return found, unknown
 
 
 def _rows(articles: Sequence[Element]) -> dict[str, Element]:
@@ -260,33 +254,36 @@ def _rows(articles: Sequence[Element]) -> dict[str, Element]:
     return rows
 
 
-def _front(writer: Writer, body: BodyWriter, meta: Element) -> None:
-    writer.block([_title_of(meta)] if _title_of(meta) else [])
+def _beginning(writer: Writer, body: BodyWriter, meta: Element, level: int) -> None:
+    """Write the authors, the abstracts and the keywords of an article or a sub-article."""
     writer.paragraph(", ".join(_authors_of(meta)))
     for abstract in _abstracts_of(meta):
         before = writer.mark()
-        writer.heading(_abstract_heading(abstract), 1)
+        writer.heading(_abstract_heading(abstract), level)
         for child in children(abstract):
-            body.write(child, 2)
+            body.write(child, level + 1)
         writer.close_headings(before)
-    keywords = _keywords_of(meta)
-    if keywords:
+    if keywords := _keywords_of(meta):
         writer.paragraph(f"Keywords: {', '.join(keywords)}")
 
 
-def _parts(body: BodyWriter, article: Element) -> None:
-    """Write the body, the article's collected floats, the back matter, the authors' notes, and last the references."""
+def _parts(writer: Writer, body: BodyWriter, article: Element) -> None:
+    """Write the body, the article's collected floats, the back matter, the authors' notes, the references, and last the sub-articles."""
     for part in named(article, "body", "floats-group", "floats-wrap"):
         for child in children(part):
             body.write(child, 1)
     back = [child for part in named(article, "back") for child in children(part)]
-    notes = [one for part in named(article, "front") for one in below(part, "notes", "author-notes")]
+    notes = [
+        one for part in named(article, "front", "front-stub") for one in below(part, "notes", "author-notes")
+    ]
     for child in (*back, *notes):
         if local(child) != "ref-list":
             body.write(child, 1)
     for child in back:
         if local(child) == "ref-list":
             body.write(child, 1)
+    for number, part in enumerate(named(article, "sub-article", "response"), start=1):
+        _sub_article(writer, body, part, number)
 
 
 def _sub_article(writer: Writer, body: BodyWriter, part: Element, number: int) -> None:
@@ -296,5 +293,5 @@ def _sub_article(writer: Writer, body: BodyWriter, part: Element, number: int) -
     title = _title_of(meta) if meta is not None else ""
     writer.heading(title or _KINDS.get(kind, f"Part {number}"), 1)
     if meta is not None:
-        writer.paragraph(", ".join(_authors_of(meta)))
-    _parts(body, part)
+        _beginning(writer, body, meta, 2)
+    _parts(writer, body, part)

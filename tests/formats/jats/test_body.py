@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from qagen_dagster.formats.base import ParsedText, ParseOptions, Source
+from qagen_dagster.formats.jats.reader import JatsFormat
 from tests.formats.jats.test_reader import article, lines, parse
 
 CAPTION = "<label>Fig 1</label><caption><title>T</title><p>{}</p></caption>"
@@ -91,3 +93,27 @@ def test_editors_are_no_authors() -> None:
     )
     back = f"<ref-list><ref><element-citation>{groups}<year>2004</year></element-citation></ref></ref-list>"
     assert parse(article("<p>x</p>", back)).text.endswith("Finch, Wren (ed) (2004)")
+
+
+def test_all_articles_and_parts_of_articles_are_read() -> None:
+    one, two = (article(f"<p>{text}</p>", front="<article-meta/>") for text in ("one", "two"))
+    found = JatsFormat().parse(
+        Source("a.xml", f"<set><list>{one}</list>{two}</set>".encode()), ParseOptions()
+    )
+    assert [each.text for each in found if isinstance(each, ParsedText)] == ["one", "two"]
+    stub = (
+        "<front-stub><author-notes><fn><label>1</label><p>Not 6.</p></fn></author-notes>"
+        "<abstract><p>Short.</p></abstract><kwd-group><kwd>tide</kwd></kwd-group></front-stub>"
+    )
+    inner = "<sub-article><body><p>Inner.</p></body></sub-article>"
+    entry = parse(
+        article("<p>x</p>", more=f"<sub-article>{stub}<body><p>Outer.</p></body>{inner}</sub-article>")
+    )
+    assert [line for line in entry.text.split("\n") if line][-9:] == [
+        "Part 1", "Abstract", "Short.", "Keywords: tide", "Outer.", "Author notes", "1 Not 6.", "Part 1", "Inner.",
+    ]  # fmt: skip
+
+
+def test_notes_within_notes_are_read_once() -> None:
+    text = lines(f"<p>a{'<fn><p>x' * 60}{'</p></fn>' * 60}</p>")
+    assert text == ["a", *["x"] * 60]

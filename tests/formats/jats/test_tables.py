@@ -61,5 +61,6 @@ def test_all_text_below_a_table_is_written() -> None:
 
 
 def test_notes_of_a_table_that_is_only_a_picture_are_written() -> None:
-    body = "<table-wrap><graphic/><table-wrap-foot><p>Doses in mg.</p></table-wrap-foot></table-wrap>"
-    assert lines(f"<p>x</p>{body}") == ["x", "Doses in mg."]
+    body = "<table-wrap><graphic/><table-wrap-foot><p>Doses in mg.</p><def-list><def-item><term>NS</term><def><p>not seen</p></def>"
+    body += "</def-item></def-list><fn><p>x <disp-formula><tex-math>5</tex-math></disp-formula></p></fn></table-wrap-foot></table-wrap>"
+    assert lines(f"<p>x</p>{body}") == ["x", "Doses in mg.", "NS: not seen", "x $5$"]
