@@ -371,8 +371,8 @@ def _levelled(runs: list[_Run], letters: Sequence[Letter]) -> list[_Run]:
     (_, family, small, first), *rest = runs
     others = list(zip(heights[1:], rest, strict=True))
     least = small * _SMALL if (hangs := _EXTENSION.search(family)) else small / _SMALL
-    large = (y for y, (raised, _, size, _) in others if (raised or hangs) and size >= least)
-    base = next(large, heights[0] + small * _SMALL)
+    large = (y for y, (up, font, size, _) in others if (font != family if hangs else up) and size >= least)
+    base = next(large, heights[0] + small * 4 / 5)
     levels = [(y < base - size / 10, font, size, text) for y, (_, font, size, text) in others]
     return [(False, family, small, f"_{first}" if first.isdigit() else first), *levels]
 

@@ -6,6 +6,7 @@ import pymupdf
 import pytest
 
 from qagen_dagster.formats.pdf.bidi import logical, with_brackets
+from qagen_dagster.formats.pdf.fragments import RTL
 from tests.formats.pdf.samples import lines, pdf
 
 TOWER = "\u05de\u05d2\u05d3\u05dc"
@@ -102,3 +103,7 @@ def test_a_letter_that_shares_its_width_with_an_accent_keeps_its_place() -> None
     document.xref_set_key(page.xref, "Resources", f"<</Font<</Own {font} 0 R>>>>")
     document.xref_set_key(page.xref, "Contents", f"{content} 0 R")
     assert lines(document.tobytes()) == ["\u0646\u0628\u064f\u0646\u064a"]
+
+
+def test_the_variants_of_signs_are_no_right_to_left_letters() -> None:
+    assert RTL.search("\u26a0\ufe0f \U0001d4aa\ufe00") is None
