@@ -342,7 +342,8 @@ def mark_scripts(printed: Printed, f: Fragments, fonts: frozenset[str]) -> None:
         runs = _runs(line)
         plain = "".join([text for *_, text in runs])
         hangs = len(runs) > 1 and _EXTENSION.search(runs[0][1])
-        if hangs or any(raised and runs[0][2] <= _SMALL * size for raised, _, size, _ in runs):
+        apart = [(raised, runs[0][2] <= _SMALL * size) for raised, _, size, _ in runs]
+        if hangs or (True, True) in apart or (runs[0][3].isdigit() and (False, True) in apart):
             runs = _levelled(runs, printed.letters({f.line[n]})[f.line[n]])
         shown = _marked(runs)
         if shown != plain and "".join(clean(plain).split()) == "".join(text.split()):  # no part is hidden
@@ -362,7 +363,7 @@ def _runs(line: str) -> list[_Run]:
 
 
 def _levelled(runs: list[_Run], letters: Sequence[Letter]) -> list[_Run]:
-    """The runs of a line that begins with lowered letters or a hanging sign, with heights compared with the line's first large letter.
+    """The runs of a line that begins with small letters or a hanging sign, with heights compared with the line's first large letter.
 
     The library compares them with the first letter.
     """
@@ -371,10 +372,16 @@ def _levelled(runs: list[_Run], letters: Sequence[Letter]) -> list[_Run]:
     (_, family, small, first), *rest = runs
     others = list(zip(heights[1:], rest, strict=True))
     least = small * _SMALL if (hangs := _EXTENSION.search(family)) else small / _SMALL
-    large = (y for y, (up, font, size, _) in others if (font != family if hangs else up) and size >= least)
+    noted = first.isdigit() and not hangs
+    large = (
+        y
+        for y, (up, font, size, text) in others
+        if size >= least and text.strip() and (not _EXTENSION.search(font) if noted or hangs else up)
+    )
     base = next(large, heights[0] + small * 4 / 5)
     levels = [(y < base - size / 10, font, size, text) for y, (_, font, size, text) in others]
-    return [(False, family, small, f"_{first}" if first.isdigit() else first), *levels]
+    lowered = noted and heights[0] > base
+    return [(False, family, small, f"_{first}" if lowered else first), *levels]
 
 
 @lru_cache(1_000)

@@ -127,9 +127,12 @@ def test_the_mark_of_a_footnote_stands_apart_from_its_first_word():
     def draw(page: pymupdf.Page) -> None:
         with_raised("It stood still for 2", "4")(page)
         page.insert_text((60, 703), "4", fontsize=6)
-        page.insert_text((64, 706), "As the millers said.", fontsize=9)
+        page.insert_text((64, 706), "As the millers said, 10", fontsize=9)
+        page.insert_text(
+            (64 + pymupdf.get_text_length("As the millers said, 10", fontsize=9), 703), "-9", fontsize=6
+        )
 
-    assert lines(pdf(draw))[-1] == "^4 As the millers said."
+    assert lines(pdf(draw))[-1] == "^4 As the millers said, 10^-9"
 
 
 def test_a_small_digit_before_a_decimal_point_is_no_mark() -> None:
