@@ -67,7 +67,7 @@ ALL = Selection(
     },
     (),
     combinations=13,
-    questions=230,
+    questions=215,
     quotes=60,
 )
 
