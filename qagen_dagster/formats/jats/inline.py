@@ -23,7 +23,7 @@ Element: TypeAlias = etree._Element  # pyright: ignore[reportPrivateUsage]  lxml
 
 UNREADABLE = "\ufffd"  # a character that could not be read
 HREF = "{http://www.w3.org/1999/xlink}href"
-_DOCUMENT = re.compile(r"\\begin\s*\{document\}(.*?)\\end\s*\{document\}", re.DOTALL)
+_DOCUMENT = re.compile(r"\\begin\s*\{document\}(.*?)(?:\\end\s*\{document\}|\Z)", re.DOTALL)
 _PREAMBLE = re.compile(r"\\(?:documentclass|usepackage|setlength|oddsidemargin)(?:[\[{][^][{}]{0,99}[]}])*")
 _NOISE = re.compile(
     r"\\(?:displaystyle|textstyle|nolimits|limits)(?![A-Za-z])|\\(?:left|right)(?:\s*\.|(?=[()\[\]|]))"
@@ -70,7 +70,7 @@ _MARKING = frozenset({"bibr", "fn", "table-fn", "aff", "corresp", "author-notes"
 _MARK = re.compile(r"\d{1,3}[a-z]?(?:[,;\u2013-] ?\d{1,3}[a-z]?)*|[a-z](?:, ?[a-z])*")
 _BETWEEN_MARKS = re.compile(r"\s*[,;\u2013-]\s*")
 _COMPOUND = re.compile(
-    r"[^\W\d_].*[-+/*\u2212\u00b1]\w|\d(?:[-+*\u2212\u00b1][^\W\d_]|/\d)"
+    r"^[\W\d_]*+[^\W\d_].*[-+/*\u2212\u00b1]\w|\d(?:[-+*\u2212\u00b1][^\W\d_]|/\d)"
 )  # has an operator
 _ORDINAL = re.compile(r"(?:st|nd|rd|th|TM|®|™|©)")
 _BEFORE = re.compile(r" (?=[,;)\]](?:\W|\s|$)|[.:!?](?:\s|$))")
@@ -416,7 +416,7 @@ def _reference(element: Element, parts: list[str]) -> None:
 
 
 def _subscript(element: Element, parts: list[str]) -> None:
-    inner = f"_({_text(element)})" if _SHIFTED.fullmatch(_text(element)) else _text(element)
+    inner = f"_({inner})" if _SHIFTED.fullmatch(inner := _text(element)) else inner
     number = _last(parts).isdigit() and inner.lstrip("-\u2212")[:1].isdigit()
     parts.append("_" * number + inner + _space_after(element, inner))
 
