@@ -232,7 +232,7 @@ def _operator(sign: str) -> str:
 
 
 def _grouped(text: str) -> str:
-    """An operand in parentheses, unless it begins and ends with brackets, or is a single name, number or symbol."""
+    """An operand in parentheses, unless one pair of brackets encloses it, or it is a single name, number or symbol."""
     text = " ".join(text.split())
     return text if not text or _ATOM.fullmatch(text) or _is_enclosed(text) else f"({text})"
 
@@ -267,7 +267,7 @@ def _accented(base: str, mark: str) -> str:
 
 
 def _matrix(rows: list[Element]) -> str:
-    """Rows separated by `; `, and their cells by `, `; an empty cell before others is a box. Cells of aligned equations are one line."""
+    """Rows separated by `; `, and their cells by `, `; an empty cell before others is a box. The cells of aligned equations are joined by spaces."""
     texts = [_parts(children(row), len(row)) for row in rows]
     aligned = any(text.startswith(_RELATIONS) or text.endswith(_RELATIONS) for row in texts for text in row)
     if aligned or any(local(row) == "mlabeledtr" for row in rows):
@@ -400,7 +400,7 @@ def _is_numerator(element: Element) -> bool:
 
 
 def _continues_marks(element: Element) -> bool:
-    """Whether only a comma, a semicolon or a dash separates a mark from the preceding mark, or nothing two superscripts."""
+    """Whether only a comma, a semicolon or a dash separates a mark from the preceding mark, or two superscripts touch."""
     before = element.getprevious()
     between = "" if before is None else before.tail or ""
     is_mark = bool(_BETWEEN_MARKS.fullmatch(between)) or (not between and local(element) == "sup")
