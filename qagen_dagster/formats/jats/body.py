@@ -45,7 +45,7 @@ _BULLETS = {
     "order": "{n}. ", "alpha-lower": "{a}. ", "alpha-upper": "{A}. ", "roman-lower": "{r}. ", "roman-upper": "{R}. ",
     "simple": "", "none": "",
 }  # fmt: skip
-_NUMERALS = "i ii iii iv v vi vii viii ix x xi xii xiii xiv xv xvi xvii xviii xix xx"
+_UNITS = ("", "i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix")  # of Roman numbers
 _CAPTIONED = (
     "fig-group", "table-wrap-group", "disp-formula-group", "media", "supplementary-material", "chem-struct-wrap",
 )  # fmt: skip
@@ -320,7 +320,8 @@ class BodyWriter:
         self._counts[element.get("id") or ""] = before + len(items)
         for number, item in enumerate(items, start=before + 1):
             mark = line_of(first(item, "label"))
-            letter, roman = chr(ord("a") + (number - 1) % 26), _NUMERALS.split()[(number - 1) % 20]
+            roman = "x" * (number // 10) + _UNITS[number % 10] if number < 40 else str(number)
+            letter = chr(ord("a") + (number - 1) % 26)
             shown = style.format(n=number, a=letter, A=letter.upper(), r=roman, R=roman.upper())
             mark = f"{element.get('prefix-word', '')} {f'{mark} ' if mark else shown}".lstrip()
             for child in children(item):

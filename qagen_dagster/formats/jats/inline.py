@@ -23,7 +23,7 @@ Element: TypeAlias = etree._Element  # pyright: ignore[reportPrivateUsage]  lxml
 
 UNREADABLE = "\ufffd"  # a character that could not be read
 HREF = "{http://www.w3.org/1999/xlink}href"
-_DOCUMENT = re.compile(r"\\begin\s*\{document\}(.*?)\\end\s*\{document\}", re.DOTALL)
+_DOCUMENT = re.compile(r"\\begin\s*\{document\}(.*?)(?:\\end\s*\{document\}|\Z)", re.DOTALL)
 _PREAMBLE = re.compile(r"\\(?:documentclass|usepackage|setlength|oddsidemargin)(?:[\[{][^][{}]{0,99}[]}])*")
 _NOISE = re.compile(
     r"\\(?:displaystyle|textstyle|nolimits|limits)(?![A-Za-z])|\\(?:left|right)(?:\s*\.|(?=[()\[\]|]))"
@@ -70,7 +70,7 @@ _MARKING = frozenset({"bibr", "fn", "table-fn", "aff", "corresp", "author-notes"
 _MARK = re.compile(r"\d{1,3}[a-z]?(?:[,;\u2013-] ?\d{1,3}[a-z]?)*|[a-z](?:, ?[a-z])*")
 _BETWEEN_MARKS = re.compile(r"\s*[,;\u2013-]\s*")
 _COMPOUND = re.compile(
-    r"[^\W\d_].*[-+/*\u2212\u00b1]\w|\d(?:[-+*\u2212\u00b1][^\W\d_]|/\d)"
+    r"^[\W\d_]*+[^\W\d_].*[-+/*\u2212\u00b1]\w|\d(?:[-+*\u2212\u00b1][^\W\d_]|/\d)"
 )  # has an operator
 _ORDINAL = re.compile(r"(?:st|nd|rd|th|TM|®|™|©)")
 _BEFORE = re.compile(r" (?=[,;)\]](?:\W|\s|$)|[.:!?](?:\s|$))")
@@ -232,7 +232,7 @@ def _operator(sign: str) -> str:
 
 
 def _grouped(text: str) -> str:
-    """An operand in parentheses, unless it begins and ends with brackets, or is a single name, number or symbol."""
+    """An operand in parentheses, unless one pair of brackets encloses it, or it is a single name, number or symbol."""
     text = " ".join(text.split())
     return text if not text or _ATOM.fullmatch(text) or _is_enclosed(text) else f"({text})"
 
@@ -267,7 +267,7 @@ def _accented(base: str, mark: str) -> str:
 
 
 def _matrix(rows: list[Element]) -> str:
-    """Rows separated by `; `, and their cells by `, `; an empty cell before others is a box. Cells of aligned equations are one line."""
+    """Rows separated by `; `, and their cells by `, `; an empty cell before others is a box. The cells of aligned equations are joined by spaces."""
     texts = [_parts(children(row), len(row)) for row in rows]
     aligned = any(text.startswith(_RELATIONS) or text.endswith(_RELATIONS) for row in texts for text in row)
     if aligned or any(local(row) == "mlabeledtr" for row in rows):
@@ -400,7 +400,7 @@ def _is_numerator(element: Element) -> bool:
 
 
 def _continues_marks(element: Element) -> bool:
-    """Whether only a comma, a semicolon or a dash separates a mark from the preceding mark, or nothing two superscripts."""
+    """Whether only a comma, a semicolon or a dash separates a mark from the preceding mark, or two superscripts touch."""
     before = element.getprevious()
     between = "" if before is None else before.tail or ""
     is_mark = bool(_BETWEEN_MARKS.fullmatch(between)) or (not between and local(element) == "sup")
@@ -416,7 +416,7 @@ def _reference(element: Element, parts: list[str]) -> None:
 
 
 def _subscript(element: Element, parts: list[str]) -> None:
-    inner = f"_({_text(element)})" if _SHIFTED.fullmatch(_text(element)) else _text(element)
+    inner = f"_({inner})" if _SHIFTED.fullmatch(inner := _text(element)) else inner
     number = _last(parts).isdigit() and inner.lstrip("-\u2212")[:1].isdigit()
     parts.append("_" * number + inner + _space_after(element, inner))
 

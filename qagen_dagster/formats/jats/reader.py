@@ -273,9 +273,9 @@ def _parts(writer: Writer, body: BodyWriter, article: Element) -> None:
         for child in children(part):
             body.write(child, 1)
     back = [child for part in named(article, "back") for child in children(part)]
-    notes = [
-        one for part in named(article, "front", "front-stub") for one in below(part, "notes", "author-notes")
-    ]
+    fronts = named(article, "front", "front-stub")
+    notes = [one for part in fronts for one in below(part, "notes", "author-notes")]
+    notes = [one for one in notes if next(one.iterancestors("{*}notes"), None) is None]
     for child in (*back, *notes):
         if local(child) != "ref-list":
             body.write(child, 1)

@@ -16,7 +16,7 @@ _CELLS = ("td", "th", "entry")
 def table_rows(table: Element) -> list[str]:
     """The lines of a `table` element, or of an OASIS `tgroup`; an empty list if no cell has text."""
     head, groups = _split(table)
-    columns = {one.get("colname") or "": at for at, one in enumerate(named(table, "colspec"))}
+    columns = {name: at for at, one in enumerate(named(table, "colspec")) if (name := one.get("colname"))}
     heads = _laid_out(head, columns, repeat_columns=True)
     bodies = [row for group in groups for row in _laid_out(group, columns, repeat_columns=False)]
     width = max((max(row, default=-1) + 1 for row in (*heads, *bodies)), default=0)

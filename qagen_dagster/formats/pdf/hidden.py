@@ -175,7 +175,7 @@ def _runs(n: int, size: int, letters: list[Letter], states: list[str], marks: Se
 def _hidden_by(marks: Sequence[_Mark], letter: Letter, size: int) -> str:
     """The state of a letter of a fragment with these marks."""
     for state, (x0, y0, x1, y1) in marks:
-        if state == "struck" and not _STRUCK[0] < (letter.base - y0) * SCALE / size < _STRUCK[1]:
+        if state == "struck" and not _STRUCK[0] < (letter.base - y0) * SCALE / max(size, 1) < _STRUCK[1]:
             continue
         left, top, right, bottom = letter.box
         if x0 < (left + right) / 2 < x1 and (state == "struck" or y0 < (top + bottom) / 2 < y1):

@@ -10,7 +10,7 @@ import re
 import sys
 import tempfile
 from array import array
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
 from itertools import islice
@@ -340,10 +340,9 @@ class Printed:
         texts = [_mupdf.FzStextBlock(one) for one in blocks if one.type == _mupdf.FZ_STEXT_BLOCK_TEXT]
         return [line for block in texts for line in _chain(next(iter(block)).m_internal)]
 
-    def letters(self, which: Container[int]) -> dict[int, list[Letter]]:
+    def letters(self, which: Iterable[int]) -> dict[int, list[Letter]]:
         """The letters of the lines in `which`, by line number."""
-        chars = {n: _chain(line.first_char) for n, line in enumerate(self._lines) if n in which}
-        return {n: list(map(Letter, some)) for n, some in chars.items()}
+        return {n: list(map(Letter, _chain(self._lines[n].first_char))) for n in which}
 
     def inks(self, number: int) -> list[tuple[int, int]]:
         """For each letter of a line, the colour with its opacity as ARGB, and flags for the way in which it is painted."""

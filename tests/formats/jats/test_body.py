@@ -36,6 +36,13 @@ def test_lists_keep_their_numbers_and_heads(body: str, text: list[str]) -> None:
     assert lines(body) == text
 
 
+def test_items_of_long_roman_lists_have_numbers_of_their_own() -> None:
+    found = lines(f"<list list-type='roman-upper'>{ITEMS * 21}</list>")
+    assert [found[n - 1] for n in (4, 9, 10, 19, 20, 21, 39, 40, 42)] == [
+        "IV. b", "IX. a", "X. b", "XIX. a", "XX. b", "XXI. a", "XXXIX. a", "40. b", "42. b",
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("body", "text"),
     [
@@ -78,6 +85,8 @@ def test_notes_keep_their_labels_in_all_places() -> None:
     assert parse(article("<p>x</p>", back=f"<fn-group>{note}</fn-group>")).text.endswith("Notes\n\n1 Not 6.")
     front = "<article-meta/><notes><title>Data</title><p>On request.</p></notes>"
     assert parse(article("<p>x</p>", front=front)).text.endswith("Data\n\nOn request.")
+    inner = f"<article-meta/><notes><title>All</title>{front.removeprefix('<article-meta/>')}</notes>"
+    assert parse(article("<p>x</p>", front=inner)).text.endswith("x\n\nAll\n\nData\n\nOn request.")
 
 
 def test_a_formula_that_is_only_a_picture_is_counted() -> None:

@@ -81,6 +81,7 @@ def test_formulas_of_mathml_keep_their_structure(formula: str, text: str) -> Non
         ("10<sup>\u2212</sup><sup>5</sup>", "10^\u22125"),
         ("10 <sup>5</sup> mg kg <sup>-1</sup> of <sup>13</sup>C", "10 ^5 mg kg ^-1 of 13C"),
         ("<tex-math>\\usepackage{b} x = 5</tex-math>", "$x = 5$"),
+        ("<tex-math>\\usepackage{b} \\begin{document} x = 5</tex-math>", "$x = 5$"),
         ("25 <sup>o</sup>C", "25 \u00b0C"),
         ("<overline>A</overline>", "A\u0304"),
         ("<inline-formula><mml:math alttext='x = 5'/></inline-formula>", "x = 5"),
@@ -95,3 +96,9 @@ def test_text_in_a_struck_style_is_left_out_and_counted() -> None:
         article("<p>a <styled-content style='text-decoration: line-through'>20</styled-content>10</p>")
     )
     assert (entry.text.rsplit("\n", 1)[1], entry.detail) == ("a 10", "parts struck out and left out (1): 20")
+
+
+def test_nested_and_long_scripts_are_read_in_linear_time() -> None:
+    assert lines(f"<p>a{'<sub>' * 60}n{'</sub>' * 60}</p>") == ["an"]
+    long = "x" * 1_000_000
+    assert "".join(lines(f"<p>a<sup>{long}</sup></p>")) == f"a^{long}"

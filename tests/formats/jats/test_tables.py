@@ -44,6 +44,12 @@ def _oasis(*groups: str) -> str:
             ),
             ["| h | A | A |", "|---|---|---|", "| r | 1 | 2 |", "| r |  | 9 |"],
         ),
+        (
+            "<tgroup><colspec colname='c1'/><colspec colname='c2'/><colspec/><tbody>"
+            "<row><entry>a</entry><entry>b</entry><entry>c</entry></row>"
+            "<row><entry colname='c1'>1</entry><entry colname='c2'>2</entry><entry>3</entry></row></tbody></tgroup>",
+            ["| a | b | c |", "| 1 | 2 | 3 |"],
+        ),
         (_oasis(*(f"<tbody><row><entry>{n}</entry></row></tbody>" for n in (1, 2))), ["| 1 |", "| 2 |"]),
     ],
 )

@@ -225,6 +225,15 @@ def test_a_struck_out_number_is_left_out() -> None:
     assert " ".join(lines(pdf(beside(draw)))[2].split()) == "The dose was 10 mg a day."
 
 
+def test_a_letter_without_width_below_a_line_does_not_break_its_page() -> None:
+    rule = pdf(beside(lambda page: page.draw_rect((198, 333, 203, 334), fill=(0, 0, 0), color=None)))
+    page = pymupdf.open("pdf", rule)[0]
+    name, text = page.get_fonts()[0][4], page.parent.xref_stream(page.get_contents()[-1])
+    letter = b"BT /%b 1 Tf 0.0001 0 0 30 200 500 Tm (X) Tj ET " % name.encode()
+    page.parent.update_stream(page.get_contents()[-1], text + b"\n" + letter)
+    assert lines(page.parent.tobytes())[:2] == SEEN
+
+
 def test_a_shadow_behind_a_heading_is_read_once() -> None:
     def draw(page: pymupdf.Page) -> None:
         for colour, by in (((0.7, 0.7, 0.7), 1.2), ((0, 0, 0), 0)):

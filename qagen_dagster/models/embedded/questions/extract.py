@@ -74,7 +74,7 @@ def possible(lines: Sequence[Line], context: Context) -> list[Candidate]:
 def candidates(
     lines: tuple[Line, ...], context: Context, wanted: frozenset[str] = frozenset()
 ) -> tuple[Candidate, ...]:
-    """Candidates of consecutive lines that are good enough: first of the `wanted` families, the best first, those of equal scores in turn."""
+    """Candidates of consecutive lines that are good enough. `wanted` families come first, then higher scores; families take turns at equal scores."""
     good = scored(possible(lines, context), lines, context.title)
     chosen = interleave(_one_per_sentence(good, wanted))
     return tuple(sorted(chosen, key=lambda item: (item.family not in wanted, -round(item.quality, 1))))
