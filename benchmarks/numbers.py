@@ -78,7 +78,6 @@ def _compared(file: Path, program: str | None) -> Iterator[tuple[Difference, int
         for span in entry.pages:
             ours = "\n".join(lines[span.start_line - 1 : span.end_line])
             plain = cast("str", cast("Any", document[span.page - 1]).get_text())
-            plain = plain.replace("7\u2192", "\u2192")  # TeX's arrow with a bar, which shows no 7
             readers = [_numbers(plain), *([_numbers(_poppler(program, file, span.page))] if program else [])]
             split, glued = _numbers(_MARKS.sub(" ", ours)), _numbers(_MARKS.sub("", ours))
             lost = (readers[0] if len(readers) == 1 else readers[0] & readers[1]) - (split | glued)

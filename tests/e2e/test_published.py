@@ -67,7 +67,7 @@ ALL = Selection(
     },
     (),
     combinations=13,
-    questions=215,
+    questions=220,
     quotes=60,
 )
 
